@@ -1,0 +1,58 @@
+# weft: every command a developer or a newcomer needs. `make crawl` and `make test` set up what they need themselves.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+PYWB   := .venv-pywb
+BENCH  := $(VENV)/.bench
+PIP    := pip install --quiet --disable-pip-version-check
+
+.PHONY: help setup crawl check test bench soak docs clean
+
+help:  ## Show what there is.
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+$(READY): pyproject.toml constraints.txt
+	@echo "setting up $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/$(PIP) -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+# pywb pins libraries that ours has newer, so the reader that checks our archives lives in a place of its own.
+$(PYWB)/.ready: constraints-pywb.txt
+	@echo "setting up $(PYWB) (replay checks) …"
+	@$(PYTHON) -m venv $(PYWB)
+	@$(PYWB)/bin/$(PIP) -c constraints-pywb.txt pywb
+	@touch $@
+
+$(BENCH): $(READY)
+	@echo "setting up what the benchmarks compare with …"
+	@$(BIN)/$(PIP) -c constraints.txt -e '.[bench]'
+	@touch $(BENCH)
+
+setup: $(READY)  ## Make .venv with everything in it, and compile the frontier's core once.
+	@$(BIN)/weft doctor --warm --quiet
+
+crawl: setup  ## Crawl a synthetic web on this machine and show what came out.
+	@$(BIN)/python examples/first_crawl.py
+
+check: $(READY)  ## Lint, types, import layers.
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+test: setup $(PYWB)/.ready  ## Run all tests.
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+bench: setup $(BENCH)  ## Compare with the bare loop and with Scrapy, in one run.
+	@$(BIN)/python -m benchmarks
+
+soak: setup  ## Long runs: the slow versions of the promises.
+	@$(BIN)/python -m pytest -m soak
+
+docs: $(READY)  ## Write the generated pages of docs/reference anew.
+	@$(BIN)/python -m weft.cli.reference docs/reference
+
+clean:  ## Remove what make has made.
+	@rm -rf $(VENV) $(PYWB) build dist .mypy_cache .ruff_cache .pytest_cache

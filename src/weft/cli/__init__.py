@@ -1,0 +1,42 @@
+"""The command line: one file per verb, each of which parses, calls the library and prints.
+
+Exit codes: 0 done, 1 failed, 2 misuse. Every reading command takes `--json`. Commands are imported only when they are called, so that
+`weft url normalize` in a pipe does not pay for the crawler.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import cyclopts
+
+from weft.errors import WeftError
+from weft.version import __version__
+
+app = cyclopts.App(
+    name="weft",
+    help="Collect a web politely and fast, in the order that matters.",
+    version=f"weft {__version__}",
+    version_flags=["--version"],
+)
+
+testbed = cyclopts.App(name="testbed", help="A synthetic web, served on loopback to any crawler.")
+testbed.command("weft.cli.testbed:serve", name="serve")
+testbed.command("weft.cli.testbed:list_pages", name="list")
+app.command(testbed)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and leave with its exit code."""
+    try:
+        result = app(arguments, exit_on_error=True, result_action="return_value")
+    except WeftError as error:
+        print(f"weft: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output went away; nothing more to say to it
+        sys.exit(0)
+    sys.exit(result if isinstance(result, int) else 0)

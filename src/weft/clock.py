@@ -1,0 +1,62 @@
+"""Time as a parameter. In: nothing. Out: seconds, monotonic and wall.
+
+Only this module reads the system's clocks. Waits are reckoned on the monotonic clock, which never jumps; what is
+written down for others, or kept across a restart, is wall time.
+
+>>> clock = VirtualClock()
+>>> clock.advance(1.5)
+>>> clock.now(), clock.wall()
+(1.5, 1.5)
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Two readings of the same instant."""
+
+    def now(self) -> float:
+        """Seconds on a clock that never jumps and never goes back."""
+        ...
+
+    def wall(self) -> float:
+        """Seconds since 1970 (UTC), as the machine believes."""
+        ...
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    now = staticmethod(time.monotonic)  # noqa: TID251
+    wall = staticmethod(time.time)  # noqa: TID251
+
+
+class VirtualClock:
+    """A clock that moves only when told to: for the simulator and for tests."""
+
+    def __init__(self, start: float = 0.0) -> None:
+        self._now = start
+
+    def __repr__(self) -> str:
+        return f"VirtualClock({self._now})"
+
+    def now(self) -> float:
+        """The virtual time."""
+        return self._now
+
+    def wall(self) -> float:
+        """The same: a virtual world begins in 1970."""
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.move_to(self._now + seconds)
+
+    def move_to(self, instant: float) -> None:
+        """Jump forwards to an instant."""
+        if instant < self._now:
+            raise ValueError(f"time would go back from {self._now} to {instant}")
+        self._now = instant
