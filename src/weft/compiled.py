@@ -1,14 +1,14 @@
 """The one door to numba. In: plain functions over arrays. Out: the same functions, compiled and cached on disk.
 
-Importing numba takes half a second, and compiling the frontier's core some ten; `weft doctor --warm` (run by `make setup`)
-fills the cache, so that a crawl only loads it. mypy sees the plain Python function.
+Importing numba takes half a second, and compiling the frontier's core some ten; `weft doctor --warm` (run by `make
+setup`) fills the cache, so that a crawl only loads it. mypy sees the plain Python function.
 """
 
 from __future__ import annotations
 
 import mmap
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -19,14 +19,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """Compile on first call for the types it is given, and keep the result on disk."""
-    decorated: Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return decorated
-
-
-def inlined(function: Function) -> Function:
-    """Compile a small function into its compiled callers."""
-    decorated: Function = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
-    return decorated
+    return cast("Function", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 def reserve(length: int, dtype: type[np.generic] | np.dtype[Any]) -> NDArray[Any]:
@@ -36,6 +29,7 @@ def reserve(length: int, dtype: type[np.generic] | np.dtype[Any]) -> NDArray[Any
     that a reallocation costs.
     """
     kind = np.dtype(dtype)
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE
+    no_reserve = getattr(mmap, "MAP_NORESERVE", 0x4000)  # named by Python 3.12 and later only; the number is Linux's
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve
     room = mmap.mmap(-1, max(1, length) * kind.itemsize, flags=flags)
     return np.frombuffer(room, dtype=kind, count=length)

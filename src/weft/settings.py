@@ -1,7 +1,8 @@
 """Settings as data: typed, documented where they are defined, refused when unknown.
 
-A section is a frozen dataclass beside the code that reads it; each field is made by `setting(default, doc)`. The same
-fields become the flags of `weft crawl`, the keys of the settings file and the reference page. Nothing reads a setting by a string.
+A section is a frozen dataclass beside the code that reads it; each field is made by `setting(default, doc)`. The
+same fields become the flags of `weft crawl`, the keys of the settings file and the reference page. Nothing reads a
+setting by a string.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True, kw_only=True)

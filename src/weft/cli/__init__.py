@@ -1,7 +1,7 @@
 """The command line: one file per verb, each of which parses, calls the library and prints.
 
-Exit codes: 0 done, 1 failed, 2 misuse. Every reading command takes `--json`. Commands are imported only when they are called, so that
-`weft url normalize` in a pipe does not pay for the crawler.
+Exit codes: 0 done, 1 failed, 2 misuse. Every reading command takes `--json`. Commands are imported only when they
+are called, so that `weft url normalize` in a pipe does not pay for the crawler.
 """
 
 from __future__ import annotations
@@ -20,6 +20,20 @@ app = cyclopts.App(
     version=f"weft {__version__}",
     version_flags=["--version"],
 )
+
+app.command("weft.cli.crawl:crawl", name="crawl")
+app.command("weft.cli.explain:explain", name="explain")
+app.command("weft.cli.show:show", name="show")
+app.command("weft.cli.log:log", name="log")
+app.command("weft.cli.doctor:doctor", name="doctor")
+
+url = cyclopts.App(name="url", help="URLs as weft sees them.")
+url.command("weft.cli.url:normalize", name="normalize")
+app.command(url)
+
+robots = cyclopts.App(name="robots", help="robots.txt as weft reads it.")
+robots.command("weft.cli.robots:check", name="check")
+app.command(robots)
 
 testbed = cyclopts.App(name="testbed", help="A synthetic web, served on loopback to any crawler.")
 testbed.command("weft.cli.testbed:serve", name="serve")

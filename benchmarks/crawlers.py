@@ -1,0 +1,166 @@
+"""weft beside the bare loop and Scrapy: the same web, one run, the median of three.
+
+Each crawler runs against the testbed on the other core. After it has warmed up, the pages that the *server* has
+answered and the processor time that the crawler's processes have used are taken twice, some seconds apart: the
+figures are their differences, so that nobody's start-up is counted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import cpu_seconds, description, peak_megabytes
+from weft.graph.generate import generate
+from weft.graph.recipe import Recipe
+from weft.testbed.bed import Bed, serving
+from weft.testbed.options import PLAIN
+from weft.testbed.web import Web
+
+HERE = Path(__file__).parent
+SEED = 7
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run of one crawler."""
+
+    crawler: str
+    pages_per_second: float
+    cpu_ms_per_page: float
+    peak_mb: float
+    server_cpu: float  # cores
+
+
+def web(*, sites: int = 2000, pages: int = 250_000) -> Web:
+    """2,000 sites, 22 links a page, 15 KB median; nothing fails."""
+    graph = generate(Recipe(sites=sites, pages=pages, links_per_page=22.0), SEED)
+    return Web(graph, dataclasses.replace(PLAIN, naming="literals"), SEED)
+
+
+@contextlib.contextmanager
+def _running(name: str, command: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with (folder / f"{name}.out").open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=HERE.parent)
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def commands(seeds: Path, out: Path) -> dict[str, list[str]]:
+    """How each crawler is started."""
+    weft = [sys.executable, "-m", "weft", "crawl", "--seeds", str(seeds), "--out", str(out), "--scope", "all", "--json"]
+    weft += ["--connections", "256", "--wait", "0", "--max-depth", "1000", "--max-depth-dynamic", "1000"]
+    bare = [sys.executable, str(HERE / "bare.py"), str(seeds)]
+    return {
+        "scrapy": [sys.executable, str(HERE / "spider.py"), str(seeds)],
+        "bare k=100": [*bare, "100"],
+        "weft k=100": [*weft, "--per-visit", "100"],
+        "bare k=1": [*bare, "1"],
+        "weft k=1": [*weft, "--per-visit", "1"],
+    }
+
+
+def measure(bed: Bed, name: str, *, warm: float, seconds: float, folder: Path) -> Measured:
+    """Run one crawler and look at it twice."""
+    seeds = folder / "seeds.txt"
+    seeds.write_text("\n".join(bed.seeds()) + "\n", encoding="utf-8")
+    out = folder / "crawl"
+    shutil.rmtree(out, ignore_errors=True)
+    log = bed.log_file
+    assert log is not None
+    begin = log.stat().st_size
+    with _running(name.partition(" ")[0], commands(seeds, out)[name], folder) as process:
+        deadline = time.monotonic() + 60
+        while log.stat().st_size < begin + 50_000 and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(warm)
+        first = (time.time(), cpu_seconds(process.pid), bed.cpu_s())
+        time.sleep(seconds)
+        second = (time.time(), cpu_seconds(process.pid), bed.cpu_s())
+        peak = peak_megabytes(process.pid)
+    passed, cpu, served = (b - a for a, b in zip(first, second, strict=True))
+    bed.log()
+    pages = pages_between(log, begin, first[0], second[0])
+    if not pages:
+        sys.exit(f"{name} fetched nothing:\n{(folder / (name.partition(' ')[0] + '.out')).read_text()[-2000:]}")
+    return Measured(name, pages / passed, 1000 * cpu / pages, peak, served / passed)
+
+
+def pages_between(log: Path, begin: int, first: float, second: float) -> int:
+    """How many pages the server answered between two moments, by its own log."""
+    with log.open("rb") as file:
+        file.seek(begin)
+        lines = (line.split(b"\t") for line in file)
+        return sum(
+            1
+            for fields in lines
+            if fields[0] == b"request" and fields[11] == b"page" and first <= float(fields[7]) < second
+        )
+
+
+def run(*, repeats: int = 3, seconds: float = 12.0, warm: float = 3.0, only: str = "") -> dict[str, Any]:
+    """All crawlers, in turn, so that what the machine does meanwhile hits them all; the median of each."""
+    found: dict[str, list[Measured]] = {}
+    served = web()
+    with tempfile.TemporaryDirectory() as name, serving(served) as bed:
+        names = [crawler for crawler in commands(Path(), Path()) if only in crawler]
+        for repeat in range(repeats):
+            for crawler in names:
+                measured = measure(bed, crawler, warm=warm, seconds=seconds, folder=Path(name))
+                found.setdefault(crawler, []).append(measured)
+                print(f"  {repeat + 1}/{repeats} {crawler:<12} {measured.pages_per_second:8.0f} pages/s", flush=True)
+    medians = {crawler: _median(runs) for crawler, runs in found.items()}
+    return {"machine": description(), "runs": {k: [asdict(m) for m in v] for k, v in found.items()}, "median": medians}
+
+
+def _median(runs: list[Measured]) -> dict[str, float]:
+    names = ("pages_per_second", "cpu_ms_per_page", "peak_mb", "server_cpu")
+    return {name: statistics.median(getattr(run, name) for run in runs) for name in names}
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print the table and the ratios."""
+    medians = result["median"]
+    print(f"\n{'':<14}{'pages/s':>10}{'CPU ms/page':>14}{'peak MB':>10}{'server cores':>14}")
+    for crawler, row in medians.items():
+        print(
+            f"{crawler:<14}{row['pages_per_second']:>10.0f}{row['cpu_ms_per_page']:>14.3f}"
+            f"{row['peak_mb']:>10.0f}{row['server_cpu']:>14.2f}"
+        )
+    for k in ("100", "1"):
+        if {f"weft k={k}", f"bare k={k}"} <= medians.keys():
+            ratio = medians[f"weft k={k}"]["cpu_ms_per_page"] / medians[f"bare k={k}"]["cpu_ms_per_page"]
+            print(f"weft k={k}: {ratio:.2f} times the CPU of the bare loop (goal: at most 1.40)")
+    if {"weft k=100", "scrapy"} <= medians.keys():
+        ratio = medians["weft k=100"]["pages_per_second"] / medians["scrapy"]["pages_per_second"]
+        print(f"weft k=100: {ratio:.1f} times Scrapy's pages/s (goal: at least 12)")
+
+
+def save(result: dict[str, Any], path: Path) -> None:
+    """Keep the result as JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    outcome = run(repeats=int(sys.argv[2]) if len(sys.argv) > 2 else 1, only=sys.argv[1] if len(sys.argv) > 1 else "")
+    show(outcome)

@@ -1,0 +1,42 @@
+"""What a figure was seen on, and how a process is measured from outside."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+
+def description() -> dict[str, Any]:
+    """The machine, for the record."""
+    model = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    return {
+        "processor": model[0] if model else platform.processor(),
+        "processors": os.cpu_count(),
+        "memory_gb": round(psutil.virtual_memory().total / 1e9, 1),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "load_before": os.getloadavg()[0],
+    }
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process and its children, user and system."""
+    process = psutil.Process(pid)
+    times = [process.cpu_times(), *(child.cpu_times() for child in process.children(recursive=True))]
+    return float(sum(spent.user + spent.system for spent in times))
+
+
+def peak_megabytes(pid: int) -> float:
+    """The most memory that a process has had resident."""
+    for line in _lines(f"/proc/{pid}/status"):
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text(encoding="utf-8").splitlines()

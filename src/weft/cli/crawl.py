@@ -1,0 +1,97 @@
+"""`weft crawl`: begin a crawl, or go on with the one in its directory."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from cyclopts import Parameter
+
+from weft.app import Plan, Summary, run, stored_plan, usable_seeds
+from weft.cli.display import Display, print_summary
+from weft.cli.options import CrawlOptions, given
+from weft.config import Settings, profile
+from weft.errors import UsageError
+
+
+def crawl(
+    *seed: str,
+    out: Annotated[Path, Parameter(help="Directory of the crawl. The same again: the crawl goes on.")],
+    seeds: Annotated[Path | None, Parameter(help="File with seeds, one URL a line; - is standard input.")] = None,
+    config: Annotated[Path | None, Parameter(help="Settings file (TOML).")] = None,
+    profile_name: Annotated[
+        str | None, Parameter(name="--profile", help="Ready-made settings: wire, country or vn.")
+    ] = None,
+    strict: Annotated[bool, Parameter(help="Refuse a seed list with an unusable line.", negative=())] = False,
+    json: Annotated[bool, Parameter(help="Print the summary as JSON, and nothing else.", negative=())] = False,
+    options: Any = CrawlOptions(),  # noqa: B008  every field is None
+) -> int:
+    """Crawl a web politely, in the order that matters.
+
+    The seeds say where to begin and, with --scope, how far to go. What is collected lies in the directory
+    afterwards: pages as WARC in volumes/, everything known of them as Parquet in pages/, links/ and urls/, and a
+    line per fetch in log/.
+
+    For example:
+
+        weft crawl https://example.org/ --out example --contact https://me.example/crawler
+
+        weft crawl --seeds sites.txt --out country --profile country --contact me@example.org
+    """
+    flags = given(options)
+    plan = _plan(list(seed), seeds, out, config, profile_name, flags, strict=strict)
+    display = Display(quiet=json)
+    with display:
+        summary = run(plan, watch=display.show)
+    if json:
+        print(msgspec.json.encode(_as_json(summary)).decode())
+    else:
+        print_summary(summary)
+    return 0
+
+
+crawl.__annotations__["options"] = Annotated[CrawlOptions, Parameter(name="*")]
+
+
+def _plan(
+    seed: list[str],
+    file: Path | None,
+    out: Path,
+    config: Path | None,
+    profile_name: str | None,
+    flags: dict[str, Any],
+    *,
+    strict: bool,
+) -> Plan:
+    settings = Settings() if profile_name is None else profile(profile_name)
+    if config is not None:
+        settings = settings.with_file(config)
+    texts, where = list(seed), "the command line"
+    if file is not None:
+        texts, where = texts + _lines(file), str(file)
+    if not texts:
+        stored = stored_plan(out)
+        return Plan(seeds=stored.seeds, out=out, settings=stored.settings.with_values(flags, where="the command line"))
+    usable, unusable = usable_seeds(texts, where=where, strict=strict)
+    for line in unusable[:20]:
+        print(f"weft: skipped: {line}", file=sys.stderr)
+    if len(unusable) > 20:
+        print(f"weft: skipped: {len(unusable) - 20} more", file=sys.stderr)
+    return Plan(seeds=usable, out=out, settings=settings.with_values(flags, where="the command line"))
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(
+            f"cannot read the seeds: {error.strerror}", where=str(file), todo="give a text file with one URL a line"
+        ) from error
+    return text.lstrip("\ufeff").splitlines()
+
+
+def _as_json(summary: Summary) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(summary, enc_hook=str)
+    return plain

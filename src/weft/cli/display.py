@@ -1,0 +1,129 @@
+"""What a person sees while a crawl runs, and when it has ended. On a terminal a live panel, elsewhere a line every
+few seconds.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from weft.app import Summary
+from weft.engine.progress import Progress
+from weft.frontier.local import LocalFrontier
+
+_LINE_EVERY = 5.0  # seconds between lines where there is no terminal
+
+
+class Display:
+    """Shows how a crawl goes."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._console = Console(stderr=True)
+        self._quiet = quiet
+        self._live: Live | None = None
+        self._line_at = 0.0
+
+    def __enter__(self) -> Self:
+        if not self._quiet and self._console.is_terminal:
+            self._live = Live(console=self._console, auto_refresh=False, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, progress: Progress, frontier: LocalFrontier) -> None:
+        """Show the present state."""
+        if self._live is not None:
+            self._live.update(_panel(progress, frontier), refresh=True)
+        elif not self._quiet and progress.counts.seconds >= self._line_at:
+            self._line_at = progress.counts.seconds + _LINE_EVERY
+            print(_line(progress, frontier), file=sys.stderr, flush=True)
+
+
+def _line(progress: Progress, frontier: LocalFrontier) -> str:
+    counts, schedule = progress.counts, frontier.schedule
+    rate, amount = progress.rates()
+    errors = sum(progress.reasons.values())
+    return (
+        f"{counts.seconds:7.0f} s  {counts.pages} pages  {rate:.1f} pages/s  {size(amount)}/s  "
+        f"{schedule.busy} sites active, {schedule.waiting} waiting  {schedule.pending} pages pending  {errors} errors"
+    )
+
+
+def _panel(progress: Progress, frontier: LocalFrontier) -> Table:
+    counts, schedule = progress.counts, frontier.schedule
+    rate, amount = progress.rates()
+    table = Table.grid(padding=(0, 3))
+    table.add_column(justify="right", style="bold")
+    table.add_column()
+    table.add_column(justify="right", style="bold")
+    table.add_column()
+    table.add_row(f"{counts.pages:,}", "pages", f"{rate:,.1f}", "pages/s")
+    table.add_row(size(counts.bytes), "content", f"{size(amount)}", "/s")
+    table.add_row(f"{schedule.busy:,}", "sites active", f"{schedule.waiting:,}", "sites waiting")
+    table.add_row(f"{schedule.pending:,}", "pages pending", f"{len(frontier.found.names):,}", "sites known")
+    worst = progress.reasons.most_common(6)
+    if worst:
+        shown = ", ".join(f"{reason.value} {count:,}" for reason, count in worst)
+        table.add_row(f"{sum(progress.reasons.values()):,}", f"errors: {shown}")
+    table.add_row(f"{counts.seconds:,.0f} s", "Ctrl-C stops; the same command goes on")
+    return table
+
+
+def size(amount: float) -> str:
+    """Bytes for a person.
+
+    >>> size(1_500_000)
+    '1.5 MB'
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
+
+
+def print_summary(summary: Summary) -> None:
+    """Say what came out, where it lies and what to try next."""
+    counts = summary.counts
+    console = Console(highlight=False)
+    print_line = console.print
+    print_line(f"\n[bold]{_ending(summary)}[/bold]")
+    print_line(
+        f"  {counts.pages:,} pages ({counts.good:,} good, {counts.redirects:,} redirects, "
+        f"{counts.duplicates:,} duplicates) of {summary.sites:,} sites, {size(counts.bytes)}, "
+        f"in {counts.seconds:,.1f} s: {summary.pages_per_second:,.1f} pages/s"
+    )
+    for title, table in (("failed", summary.reasons), ("refused by a rule", summary.refused)):
+        if table:
+            print_line(f"  {title}: " + ", ".join(f"{name} {count:,}" for name, count in table.items()))
+    for seed, reason in list(summary.seeds_refused.items())[:10]:
+        print_line(f"  seed refused: {seed}: {reason}")
+    if summary.pending:
+        print_line(f"  {summary.pending:,} pages pending: run the same command again to go on")
+    if counts.faults:
+        print_line(f"  weft itself failed {counts.faults} times: see {summary.out}/log/faults.log and report it")
+    out = summary.out
+    print_line(f"\n  pages as WARC   {out}/volumes/*.warc.gz")
+    print_line(f"  columns         {out}/pages/*.parquet   links/   urls/")
+    print_line(f"  one line each   {out}/log/crawl.log")
+    print_line("\n  try next")
+    print_line(f"    weft log {out} --failed")
+    print_line(f"    weft explain {out} URL      why it was crawled, or was not")
+    print_line(f"    weft show {out} URL         a page out of the archive")
+    query = f"from '{out}/pages/*.parquet' select site, status, count(*) group by all order by 3 desc limit 20"
+    print_line(f'    duckdb -c "{query}"')
+
+
+def _ending(summary: Summary) -> str:
+    return {
+        "done": "The crawl is complete.",
+        "interrupted": "Stopped.",
+        "terminated": "Stopped.",
+    }.get(summary.why, f"Stopped at the {summary.why}.")

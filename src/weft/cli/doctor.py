@@ -1,0 +1,106 @@
+"""`weft doctor`: is this machine fit to crawl?"""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+
+from weft.version import __version__
+
+
+def doctor(
+    *,
+    warm: Annotated[
+        bool, Parameter(help="Compile the frontier's core now, so that no crawl has to.", negative=())
+    ] = False,
+    quiet: Annotated[bool, Parameter(help="Say only what is wrong.", negative=())] = False,
+    json: Annotated[bool, Parameter(help="As JSON.", negative=())] = False,
+) -> int:
+    """Look at what a crawl needs of this machine: libraries, open files, processors, disk, name servers."""
+    found = _findings()
+    if warm:
+        began = time.perf_counter()
+        _warm()
+        found.append(("compiled core", f"ready, {time.perf_counter() - began:.1f} s", True))
+    bad = [finding for finding in found if not finding[2]]
+    if json:
+        print(msgspec.json.encode([{"what": what, "found": text, "good": good} for what, text, good in found]).decode())
+    else:
+        for what, text, good in bad if quiet else found:
+            print(f"{'ok ' if good else 'BAD'}  {what:<16} {text}")
+    return 1 if bad else 0
+
+
+def _findings() -> list[tuple[str, str, bool]]:
+    import pycurl
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = shutil.disk_usage(Path.cwd()).free
+    servers = Path("/etc/resolv.conf")
+    return [
+        ("weft", __version__, True),
+        ("Python", platform.python_version(), sys.version_info >= (3, 11)),
+        ("system", platform.platform(), sys.platform == "linux"),
+        ("processors", str(os.cpu_count()), True),
+        ("open files", f"{soft}" if soft >= 4096 else f"{soft}: raise it with `ulimit -n 20000`", soft >= 4096),
+        ("disk", f"{free / 1e9:.1f} GB free here", free > 1e9),
+        ("libcurl", pycurl.version.split()[1], True),
+        ("name servers", "in /etc/resolv.conf" if servers.exists() else "none: give --dns", servers.exists()),
+    ]
+
+
+def _warm() -> None:
+    """Run every compiled function once on a frontier of two pages."""
+    from weft.clock import VirtualClock
+    from weft.frontier.local import LocalFrontier, Retries
+    from weft.frontier.politeness import Politeness
+    from weft.frontier.scope import Selection
+    from weft.frontier.sites import Overrides
+    from weft.ordering.priority import Priority
+    from weft.store.digests import Digests
+    from weft.testbed.warm import warm
+    from weft.urls import UrlRules
+
+    with tempfile.TemporaryDirectory() as folder:
+        for again in (False, True):
+            frontier = LocalFrontier(
+                path=Path(folder) / "frontier.log",
+                clock=VirtualClock(),
+                ordering=Priority(),
+                politeness=Politeness(wait=0.0),
+                selection=Selection(),
+                retries=Retries(),
+                overrides=Overrides(),
+                rules=UrlRules(),
+                agent="weft",
+                capacity=1 << 10,
+            )
+            if again:
+                frontier.recover()
+            for seed in ("http://a.example/", "http://b.example/"):
+                frontier.add_seed(seed)
+            while (visit := frontier.visit()) is not None and not again:
+                turn = frontier.turn(visit)
+                if turn is not None:
+                    frontier.give_back(visit, turn)
+                    turn = frontier.turn(visit)
+                    frontier.url_of(0 if turn is None else turn.id)
+                frontier.enter(visit, "127.0.0.1")
+                frontier.leave(visit, took=0.0)
+            frontier.commit(lengths={}, counts=b"")
+            frontier.close()
+    digests = Digests(most=4)
+    for number in range(6):
+        digests.find(bytes([number]) * 20)
+        digests.add(bytes([number]) * 20, number, 0.0)
+    warm()

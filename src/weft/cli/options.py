@@ -1,0 +1,69 @@
+"""The settings as flags. In: the settings' sections. Out: a class whose fields cyclopts turns into options.
+
+Every setting is a flag of the same name, in a group of its section, with the setting's own documentation; a flag
+that is not given is None, so that what the profile or the settings file says stands.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from typing import Annotated, Any
+
+from cyclopts import Group, Parameter
+
+from weft.config import SECTIONS, Settings
+
+_TITLES = {
+    "identity": "Who crawls",
+    "selection": "What is crawled",
+    "politeness": "Politeness and speed",
+    "limits": "Limits of the crawl",
+    "retries": "Retries",
+    "reading": "Reading pages",
+    "urls": "URL rules",
+    "fetching": "Exchanges",
+    "naming": "Names",
+    "storing": "Storing",
+    "running": "Running",
+}
+
+
+def _option(section: str, held: Any, known: dataclasses.Field[Any], order: int) -> tuple[str, Any, Any]:
+    kind = typing.get_type_hints(held)[known.name]
+    group = Group(_TITLES[section], sort_key=10 + order)
+    negative = None if kind is bool else ()
+    default = known.default
+    shown = "" if default in (None, (), "") or isinstance(default, bool) else f" [default: {_shown(default)}]"
+    parameter = Parameter(
+        help=f"{known.metadata['doc'][:1].upper()}{known.metadata['doc'][1:]}.{shown}",
+        group=group,
+        negative=negative,
+        show_default=False,
+    )
+    return known.name, Annotated[kind | None, parameter], dataclasses.field(default=None)
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, tuple):
+        return " ".join(map(str, default))
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _options() -> type:
+    fields = []
+    for order, section in enumerate(SECTIONS):
+        held = type(getattr(Settings(), section))
+        fields += [_option(section, held, known, order) for known in dataclasses.fields(held)]
+    made = dataclasses.make_dataclass("CrawlOptions", fields, frozen=True, kw_only=True)
+    made.__module__ = __name__  # cyclopts takes a class without a home for a built-in one
+    return made
+
+
+CrawlOptions = _options()
+
+
+def given(options: Any) -> dict[str, Any]:
+    """The settings that were given as flags."""
+    values = ((known.name, getattr(options, known.name)) for known in dataclasses.fields(options))
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values if value is not None}

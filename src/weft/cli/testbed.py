@@ -1,0 +1,189 @@
+"""`weft testbed serve` and `weft testbed list`: a synthetic web for any crawler, and what is in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import typing
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from cyclopts import Group, Parameter
+
+from weft.errors import WeftError
+from weft.graph import Recipe, generate
+from weft.testbed import serve as serving
+from weft.testbed.options import PLAIN, Options
+from weft.testbed.serve import ServerSettings, Status
+from weft.testbed.truth import expected
+from weft.testbed.web import Web
+
+_PORTS = {"port": 8080, "tls_port": 8443, "dns_port": 8053}
+"""Ports of the command, which people must be able to remember; tests take free ones."""
+
+
+def _flags(name: str, sections: dict[str, tuple[type, tuple[str, ...]]]) -> Any:
+    """A class whose fields are flags: each setting of the sections, None where it is not given."""
+    fields: list[tuple[str, Any, Any]] = []
+    for order, (title, (section, but)) in enumerate(sections.items()):
+        kinds = typing.get_type_hints(section)
+        for known in dataclasses.fields(section):
+            if known.name in but:
+                continue
+            default = _PORTS.get(known.name, known.default)
+            shown = "" if default is None or isinstance(default, bool) else f" [default: {default}]"
+            parameter = Parameter(
+                help=f"{known.metadata['doc'][:1].upper()}{known.metadata['doc'][1:]}.{shown}",
+                group=Group(title, sort_key=10 + order),
+                negative=None if kinds[known.name] is bool else (),
+                show_default=False,
+            )
+            kind: Any = kinds[known.name] | None
+            fields.append((known.name, Annotated[kind, parameter], dataclasses.field(default=None)))
+    made = dataclasses.make_dataclass(name, fields, frozen=True, kw_only=True)
+    made.__module__ = __name__  # cyclopts takes a class without a home for a built-in one
+    return made
+
+
+_GRAPH = {"The graph": (Recipe, ())}
+_WEB = {"The sites and pages": (Options, ())}
+_NOT_LISTED = tuple(known.name for known in dataclasses.fields(ServerSettings) if known.name not in _PORTS | {"tls": 0})
+ServeFlags = _flags("ServeFlags", {**_GRAPH, **_WEB, "Serving": (ServerSettings, ())})
+ListFlags = _flags("ListFlags", {**_GRAPH, **_WEB, "Serving": (ServerSettings, (*_NOT_LISTED, "dns_port"))})
+
+
+def serve(
+    *,
+    seed: Annotated[int, Parameter(help="Number that decides about everything that is left to chance.")] = 1,
+    plain: Annotated[
+        bool,
+        Parameter(help="A web without anything unusual: it equals its graph. Other options still count.", negative=()),
+    ] = False,
+    seeds_out: Annotated[Path | None, Parameter(help="File to write the sites' home pages to, one URL a line.")] = None,
+    json: Annotated[bool, Parameter(help="Say as JSON, in one line, where the web is.", negative=())] = False,
+    flags: Any = ServeFlags(),  # noqa: B008  every field is None
+) -> int:
+    """Serve a synthetic web on loopback addresses until interrupted.
+
+    The web follows from its numbers and the seed: the same command serves the same pages, on any machine. Names are
+    known to its own DNS server only; --naming literals makes one that needs no DNS.
+
+    For example:
+
+        weft testbed serve --sites 200 --pages 10000 --naming literals --seeds-out seeds.txt
+
+        weft testbed serve --plain --log requests.tsv
+    """
+    web = _web(flags, seed, plain=plain)
+    settings = _settings(flags)
+    if settings.tls and settings.ca_out is None:
+        settings = dataclasses.replace(settings, ca_out=Path("testbed-ca.pem"))
+
+    def ready(status: Status) -> None:
+        if seeds_out is not None:
+            _write_seeds(status.web, seeds_out)
+        print(_as_json(status, settings) if json else _as_text(status, settings, seeds_out), flush=True)
+
+    serving.serve(web, settings, ready)
+    return 0
+
+
+def list_pages(
+    *,
+    seed: Annotated[int, Parameter(help="Number that decides about everything that is left to chance.")] = 1,
+    plain: Annotated[bool, Parameter(help="The web without anything unusual.", negative=())] = False,
+    all_pages: Annotated[bool, Parameter(name="--all", help="All pages, not only the seeds.", negative=())] = False,
+    truth: Annotated[
+        bool, Parameter(help="Every URL a crawl should meet, failing ones too, with status and kind.", negative=())
+    ] = False,
+    json: Annotated[bool, Parameter(help="As JSON, one object a line.", negative=())] = False,
+    flags: Any = ListFlags(),  # noqa: B008  every field is None
+) -> int:
+    """List the URLs of the web that `weft testbed serve` serves with the same options.
+
+    For example:
+
+        weft testbed list --sites 200 --pages 10000 --all
+
+        weft testbed list --truth --json
+    """
+    web = _web(flags, seed, plain=plain)
+    settings = _settings(flags)
+    web = web.at(settings.port, settings.tls_port if settings.tls else None)
+    columns: tuple[str, ...]
+    rows: Iterable[tuple[str, ...]]
+    if truth:
+        columns, rows = ("url", "status", "kind"), ((row.url, str(row.status), row.kind) for row in expected(web))
+    else:
+        columns, rows = ("url",), ((url,) for url in (web.urls() if all_pages else web.seeds()))
+    for row in rows:
+        line = msgspec.json.encode(dict(zip(columns, row, strict=True))).decode() if json else "\t".join(row)
+        sys.stdout.write(line + "\n")
+    return 0
+
+
+serve.__annotations__["flags"] = Annotated[ServeFlags, Parameter(name="*")]
+list_pages.__annotations__["flags"] = Annotated[ListFlags, Parameter(name="*")]
+
+
+def _given(flags: Any, section: type) -> dict[str, Any]:
+    """The flags of a section that were given."""
+    names = [known.name for known in dataclasses.fields(section) if hasattr(flags, known.name)]
+    return {name: getattr(flags, name) for name in names if getattr(flags, name) is not None}
+
+
+def _web(flags: Any, seed: int, *, plain: bool) -> Web:
+    options = dataclasses.replace(PLAIN if plain else Options(), **_given(flags, Options))
+    options.check()  # before the graph is made, which takes longer
+    return Web(generate(Recipe(**_given(flags, Recipe)), seed), options, seed)
+
+
+def _settings(flags: Any) -> ServerSettings:
+    return ServerSettings(**(_PORTS | _given(flags, ServerSettings)))
+
+
+def _write_seeds(web: Web, path: Path) -> None:
+    try:
+        path.write_text("".join(f"{url}\n" for url in web.seeds()), encoding="ascii")
+    except OSError as error:
+        raise WeftError(f"cannot write the seeds: {error.strerror}", where=str(path)) from error
+
+
+def _as_text(status: Status, settings: ServerSettings, seeds: Path | None) -> str:
+    web = status.web
+    literals = web.options.naming == "literals"
+    lines = [
+        f"A web of {web.graph.sites:,} sites and {web.graph.pages:,} pages (seed {web.seed})",
+        f"  on port {web.port} of {web.names.addresses:,} loopback addresses, for example {web.url(0)}",
+    ]
+    if web.tls_port is not None:
+        lines.append(f"  https on port {web.tls_port}; its certificate authority is in {settings.ca_out}")
+    if not literals:
+        lines.append(f"  DNS server: 127.0.0.1:{status.dns_port}")
+    if settings.log is not None:
+        lines.append(f"  requests are logged to {settings.log}")
+    file = seeds or "seeds.txt"
+    names = "" if literals else f" --dns 127.0.0.1:{status.dns_port} --allow-address 127.0.0.0/8"
+    lines += ["", "Crawl it with", f"  weft crawl --seeds {file} --out crawl{names}"]
+    if seeds is None:
+        lines.append("where the seeds come from --seeds-out, or from `weft testbed list` with the same options.")
+    return "\n".join([*lines, "Ctrl-C ends it."])
+
+
+def _as_json(status: Status, settings: ServerSettings) -> str:
+    web = status.web
+    told = {
+        "sites": web.graph.sites,
+        "pages": web.graph.pages,
+        "links": len(web.graph.links),
+        "seed": web.seed,
+        "port": web.port,
+        "tls_port": web.tls_port,
+        "dns": f"127.0.0.1:{status.dns_port}",
+        "ca": None if settings.ca_out is None else str(settings.ca_out),
+        "log": None if settings.log is None else str(settings.log),
+        "first_url": web.url(0),
+    }
+    return msgspec.json.encode(told).decode()

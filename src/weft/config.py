@@ -1,0 +1,149 @@
+"""The settings of a crawl, composed once: every section is defined beside the code that reads it.
+
+A setting has one name everywhere: `per_visit` in Python, `--per-visit` on the command line, `per_visit` under
+`[politeness]` in a settings file. What is given later wins: defaults, profile, settings file, command line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from weft.engine.gate import Identity
+from weft.engine.worker import Limits
+from weft.errors import UsageError
+from weft.fetch.dns import Naming
+from weft.fetch.transport import Fetching
+from weft.frontier.local import Retries
+from weft.frontier.politeness import Politeness
+from weft.frontier.scope import Selection
+from weft.frontier.sites import Overrides, SiteSettings
+from weft.parse.page import Reading
+from weft.settings import build, load_toml, setting
+from weft.store.volumes import Storing
+from weft.urls import UrlRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """How the crawl is run."""
+
+    ordering: str = setting("breadth-first", "which page first: breadth-first, larger-sites-first, or one you add")
+    workers: int = setting(1, "processes that crawl; more than one comes with the next release")
+    random_seed: int = setting(0, "what random choices follow from")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that can be set."""
+
+    identity: Identity = field(default_factory=Identity)
+    selection: Selection = field(default_factory=Selection)
+    politeness: Politeness = field(default_factory=Politeness)
+    limits: Limits = field(default_factory=Limits)
+    retries: Retries = field(default_factory=Retries)
+    reading: Reading = field(default_factory=Reading)
+    urls: UrlRules = field(default_factory=UrlRules)
+    fetching: Fetching = field(default_factory=Fetching)
+    naming: Naming = field(default_factory=Naming)
+    storing: Storing = field(default_factory=Storing)
+    running: Running = field(default_factory=Running)
+    overrides: Overrides = field(default_factory=Overrides)
+
+    def with_values(self, values: dict[str, Any], *, where: str) -> Settings:
+        """The same with some settings changed, each by its own name."""
+        homes = {name: section for section, fields in SECTIONS.items() for name in fields}
+        changed: dict[str, dict[str, Any]] = {}
+        for name, value in values.items():
+            if name not in homes:
+                build(_Names, {name: value}, where=where)  # says what is meant, or what there is
+            changed.setdefault(homes[name], {})[name] = value
+        return self._with_sections(changed, where)
+
+    def with_file(self, path: Path) -> Settings:
+        """The same with what a settings file says."""
+        found = load_toml(path)
+        sites = found.pop("sites", {})
+        found.pop("crawl", None)  # what a crawl writes about itself
+        for name, value in found.items():
+            if name not in SECTIONS or not isinstance(value, dict):
+                raise UsageError(
+                    f"unknown section '[{name}]'", where=str(path), todo=f"known: {', '.join([*SECTIONS, 'sites'])}"
+                )
+        changed = self._with_sections(found, str(path))
+        overrides = {
+            name: build(SiteSettings, values, where=str(path), key=f'sites."{name}".') for name, values in sites.items()
+        }
+        return dataclasses.replace(changed, overrides=Overrides(sites={**self.overrides.sites, **overrides}))
+
+    def _with_sections(self, changed: dict[str, dict[str, Any]], where: str) -> Settings:
+        sections = {}
+        for name, values in changed.items():
+            old = getattr(self, name)
+            merged = {known.name: getattr(old, known.name) for known in dataclasses.fields(old)} | values
+            sections[name] = build(type(old), merged, where=where, key=f"{name}.")
+        return dataclasses.replace(self, **sections)
+
+    def to_toml(self) -> str:
+        """All settings as a settings file."""
+        lines = []
+        for section, names in SECTIONS.items():
+            lines.append(f"[{section}]")
+            held = getattr(self, section)
+            lines += [f"{name} = {_toml(value)}" for name in names if (value := getattr(held, name)) is not None]
+            lines.append("")
+        for name, site in self.overrides.sites.items():
+            lines.append(f"[sites.{json.dumps(name)}]")
+            values = ((known.name, getattr(site, known.name)) for known in dataclasses.fields(site))
+            lines += [f"{key} = {_toml(value)}" for key, value in values if value is not None]
+            lines.append("")
+        return "\n".join(lines)
+
+
+SECTIONS: dict[str, list[str]] = {
+    section.name: [known.name for known in dataclasses.fields(section.default_factory)]  # type: ignore[arg-type]
+    for section in dataclasses.fields(Settings)
+    if section.name != "overrides"
+}
+
+_Names = dataclasses.make_dataclass("_Names", [name for names in SECTIONS.values() for name in names])
+
+PROFILES: dict[str, dict[str, Any]] = {
+    # P0 section 7: the crawl of the Chilean web in 2004.
+    "wire": {"wait": 15.0, "per_visit": 1, "connections": 1000},
+    # P1: gentler to small sites, which are on weaker machines.
+    "country": {"wait": 5.0, "wait_small": 15.0, "small_site": 100},
+    # P3 table 7: the thresholds of the Portuguese crawls.
+    "vn": {
+        "wait": 2.0,
+        "max_site_pages": 5000,
+        "max_depth": 5,
+        "max_depth_dynamic": 5,
+        "max_bytes_page": 2_000_000,
+        "timeout": 60.0,
+        "max_url": 200,
+        "external": "home-page",
+    },
+}
+
+
+def profile(name: str) -> Settings:
+    """The settings of a profile."""
+    if name not in PROFILES:
+        raise UsageError(f"there is no profile called '{name}'", todo=f"choose one of: {', '.join(PROFILES)}")
+    return Settings().with_values(PROFILES[name], where=f"profile {name}")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, float) and value == float("inf"):
+        return "inf"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,62 @@
+"""Where a crawl may go at all. In: the address a name stands for. Out: nothing, or the reason why it is not
+visited.
+
+A crawl of public seeds is not led by a link, a redirect or a name server to loopback, private or other special
+addresses. Without a contact nothing but this machine is crawled: a webmaster must be able to complain to somebody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from weft.model import Reason
+from weft.settings import setting
+from weft.urls import Allowed, is_loopback, literal_address, refused_range, special_range
+from weft.version import __version__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who crawls, and where it may go."""
+
+    contact: str = setting(
+        "", "a URL or mail address where webmasters reach you; without it nothing but loopback is crawled"
+    )
+    agent: str = setting("", "the whole User-Agent; weft/VERSION (+contact) when empty")
+    allow_address: tuple[str, ...] = setting((), "special address ranges that may be visited, such as 10.0.0.0/8")
+
+    @property
+    def user_agent(self) -> str:
+        """What goes into the User-Agent header."""
+        if self.agent:
+            return self.agent
+        return f"weft/{__version__} (+{self.contact})" if self.contact else f"weft/{__version__}"
+
+    @property
+    def product(self) -> str:
+        """The name by which robots.txt addresses us."""
+        return self.user_agent.partition("/")[0].partition(" ")[0]
+
+
+class Gate:
+    """Says no to addresses."""
+
+    def __init__(self, identity: Identity, seed_hosts: Iterable[str]) -> None:
+        allowed = Allowed.parse(identity.allow_address, where="--allow-address")
+        for host in seed_hosts:
+            # A seed that is itself a special literal says that its range is meant.
+            literal = literal_address(host)
+            special = special_range(literal) if literal else None
+            if special is not None:
+                allowed = allowed.with_range(special)
+        self._allowed = allowed
+        self._anonymous = not (identity.contact or identity.agent)
+
+    def refusal(self, address: str) -> Reason | None:
+        """Why an address is not visited."""
+        if refused_range(address, self._allowed) is not None:
+            return Reason.ADDRESS
+        if self._anonymous and not is_loopback(address):
+            return Reason.CONTACT
+        return None

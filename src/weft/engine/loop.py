@@ -1,0 +1,217 @@
+"""The loop: the way of a page, from its turn to its outcome. This is the place to start reading.
+
+    frontier.visit ─▶ resolve ─▶ frontier.enter ─▶ robots.txt ─▶ ┌ frontier.turn ─▶ fetch ─▶ parse ─▶ settle ─▶ store ┐
+          ▲                                                      └───────────────── up to k pages ◀──────────────────┤
+          └──────────────────── the site rests for its wait ◀──────────────────────── frontier.leave ◀───────────────┘
+
+A visit is one coroutine and one connection. Everything between two awaits happens at once, so a page's record, its
+row, its links and its outcome are always in the same commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from weft.engine.application import FetchedPage, Request
+from weft.engine.drive import Driver
+from weft.engine.exchange import UNREACHED, keeps_open, nothing_came, pause_of, redirect_of, verdict
+from weft.engine.robots import ask_robots, robots_unreachable
+from weft.engine.wires import Wires
+from weft.fetch.headers import header_values
+from weft.fetch.transport import Connection
+from weft.frontier.schedule import Visit
+from weft.model import FIRST_REQUISITE, Kind, Page, Parsed, Reason, Turn
+from weft.urls import fingerprint, literal_address, normal_form
+
+
+class Loop:
+    """Visits sites as the frontier allows, until it is told to stop."""
+
+    def __init__(
+        self, wires: Wires, on_failure: Callable[[BaseException], None], on_pumped: Callable[[], None]
+    ) -> None:
+        self._wires = wires
+        self._on_pumped = on_pumped  # called when every visit that may begin has begun
+        self._driver = Driver(on_failure, self.pump)
+        self._pumping = False
+        self._again = False
+        self.stopping = False
+
+    def __repr__(self) -> str:
+        return f"Loop({self._driver.active} visits under way{', stopping' if self.stopping else ''})"
+
+    @property
+    def active(self) -> int:
+        """Visits under way."""
+        return self._driver.active
+
+    def pump(self) -> None:
+        """Begin every visit that may begin now."""
+        self._again = True
+        if self._pumping:
+            return
+        self._pumping = True
+        while self._again:
+            self._again = False
+            while (visit := self._next()) is not None:
+                self._driver.run(self._visit(visit))
+        self._pumping = False
+        self._on_pumped()
+
+    def _next(self) -> Visit | None:
+        return None if self.stopping else self._wires.frontier.visit()
+
+    def drop(self) -> None:
+        """End the visits under way; their pages stay pending."""
+        self.stopping = True
+        self._driver.close()
+
+    async def _visit(self, visit: Visit) -> None:
+        """One connection to one site: robots.txt where it is due, then up to k pages."""
+        frontier, network, site = self._wires.frontier, self._wires.network, visit.site
+        turn = frontier.turn(visit) if visit.errand is None else None
+        connection: Connection | None = None
+        took = pause = 0.0
+        try:
+            if turn is None and visit.errand is None:
+                return
+            address, reason = await self._reach(visit)
+            if reason is not None:
+                pause = self._unreached(visit, turn, None, reason)
+                return
+            if not frontier.enter(visit, address):
+                if turn is not None:
+                    frontier.give_back(visit, turn)
+                return
+            connection = network.connect(visit, address, (lambda: frontier.answered(visit)) if visit.gap else None)
+            if visit.errand is not None or frontier.robots_due(site, visit.scheme):
+                if turn is not None:
+                    frontier.give_back(visit, turn)
+                go_on, pause = await ask_robots(self._wires, visit, connection)
+                turn = frontier.turn(visit) if go_on else None
+            while turn is not None:
+                request = self._wires.asker.page(
+                    site, turn, last=visit.pages >= frontier.per_visit(site), now=self._wires.clock.wall()
+                )
+                page = await network.fetch(connection, request)
+                if page is None:
+                    frontier.give_back(visit, turn)
+                    break
+                took = page.took
+                turn, pause = self._settle(visit, connection, turn, page)
+        finally:
+            if connection is not None:
+                network.close(connection)
+            frontier.leave(visit, took=took, pause=pause)
+
+    async def _reach(self, visit: Visit) -> tuple[str, Reason | None]:
+        """The address to visit a site at, or why it is not visited."""
+        host = visit.site.host
+        address = literal_address(host)
+        if address is None:
+            if self._wires.network.proxied:
+                return host, None  # the proxy resolves it, and stands for where it leads
+            answer = await self._wires.network.resolve(host)
+            if answer.reason is not None:
+                return "", answer.reason
+            address = answer.addresses[0]
+        return address, self._wires.gate.refusal(address)
+
+    def _settle(self, visit: Visit, connection: Connection, turn: Turn, page: Page) -> tuple[Turn | None, float]:
+        """Parse a page, follow its links, write it down, settle its turn; the visit's next turn, and a pause if one
+        is asked for.
+        """
+        wires, frontier, site = self._wires, self._wires.frontier, visit.site
+        now = wires.clock.wall()
+        reason = verdict(page)
+        if reason in UNREACHED:
+            return None, self._unreached(visit, turn, page, reason)
+        site.failures = 0
+        if page.tls:
+            site.tls = page.tls
+        if b"ookie:" in page.head or b"OOKIE:" in page.head:
+            site.jar.store(header_values(page.head, "set-cookie"), now)
+        redirect = redirect_of(page)
+        parsed = self._parse(page, turn.kind) if reason is None and redirect is None else None
+        if parsed is not None and parsed.reason is Reason.INTERNAL:
+            reason = Reason.INTERNAL
+        if redirect is not None and turn.attempt == 1 and fingerprint(redirect) == turn.id and site.jar.cookies:
+            frontier.once_more(visit, turn)  # it redirects to itself to see whether its cookie comes back
+            final = False
+        else:
+            final = not frontier.will_retry(turn, reason)
+            frontier.settle(visit, turn, reason)
+        links = self._follow(visit, turn, page, parsed, redirect) if final else 0
+        following = frontier.turn(visit) if keeps_open(page) and not self.stopping else None
+        closed_at = None
+        if following is None:
+            wires.network.close(connection)
+            closed_at = wires.clock.wall()
+        wires.record(
+            visit, turn, page, parsed, reason=reason, final=final, closed_at=closed_at, redirect=redirect, links=links
+        )
+        pause = pause_of(page, wires.politeness, now)
+        if pause and following is not None:
+            frontier.give_back(visit, following)
+            following = None
+        if frontier.may_begin:  # the page led to a site that was idle
+            self.pump()
+        return following, pause
+
+    def _parse(self, page: Page, kind: int) -> Parsed:
+        """Read a page; a fault of ours on one page is that page's reason, and no more."""
+        try:
+            return self._wires.parser.parse(page, kind)
+        except Exception as error:  # noqa: BLE001  no content ends a crawl
+            self._wires.bus.report(error, page.url)
+            return Parsed("", "", "", "", page.url, [], [], follow=False, reason=Reason.INTERNAL)
+
+    def _follow(self, visit: Visit, turn: Turn, page: Page, parsed: Parsed | None, redirect: str | None) -> int:
+        """Offer what a page leads to; the number of its links."""
+        wires, frontier = self._wires, self._wires.frontier
+        if redirect is not None:
+            kind = turn.kind if turn.kind >= FIRST_REQUISITE else Kind.REDIRECT
+            if turn.depth == 0 and turn.kind in (Kind.SEED, Kind.REDIRECT):
+                frontier.admit(redirect)
+            frontier.offer(redirect, kind, turn.depth, turn.page)
+            wires.store.note_links(turn.id, [fingerprint(redirect)], [Kind.REDIRECT])
+            return 1
+        application = wires.application
+        if application is not None and turn.kind < FIRST_REQUISITE:
+            if parsed is None:
+                self._request(turn, application.failed(turn.url, str(verdict(page))))
+            else:
+                self._request(turn, application.visited(FetchedPage(turn, page, parsed, wires.parser)))
+        if parsed is None:
+            return 0
+        obeyed = parsed.follow or not frontier.obeys(visit.site)
+        targets, kinds = frontier.found.follow(visit.site, turn, parsed, offered=application is None and obeyed)
+        wires.store.note_links(turn.id, targets, kinds)
+        return len(targets)
+
+    def _request(self, turn: Turn, requests: Iterable[Request | str] | None) -> None:
+        """Offer what an application asks for."""
+        for request in requests or ():
+            text, priority = (request, 0.0) if isinstance(request, str) else request
+            url = normal_form(text, turn.url)
+            if type(url) is str:
+                self._wires.frontier.offer(url, Kind.REQUEST, turn.depth + 1, turn.page, priority)
+
+    def _unreached(self, visit: Visit, turn: Turn | None, page: Page | None, reason: Reason) -> float:
+        """The site was not reached, or may not be: write it down; the pause that the site gets."""
+        wires, frontier, site = self._wires, self._wires.frontier, visit.site
+        if visit.errand is not None:
+            robots_unreachable(wires, visit.errand)
+        if turn is not None:
+            page = page or nothing_came(turn, reason, wires.clock.wall())
+            if reason is Reason.TLS and page.tls and site.tls == "" and not wires.verify_tls:
+                # Its certificate is looked at once. What is wrong with it is noted, and the next visit takes it as
+                # it is.
+                site.tls = page.tls
+                frontier.once_more(visit, turn)
+                wires.record(visit, turn, page, reason=reason, final=False, closed_at=wires.clock.wall())
+                return 0.0
+            final = not frontier.will_retry(turn, reason)
+            frontier.settle(visit, turn, reason)
+            wires.record(visit, turn, page, reason=reason, final=final, closed_at=wires.clock.wall())
+        return frontier.failed(site) if reason in UNREACHED else 0.0

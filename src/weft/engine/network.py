@@ -1,0 +1,44 @@
+"""The network as the loop sees it, live: names by c-ares, pages by libcurl."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from weft.engine.drive import Ask
+from weft.fetch.dns import Answer, Resolver
+from weft.fetch.transport import Connection, Fetching, Request, Transport
+from weft.frontier.schedule import Visit
+from weft.model import Page
+from weft.urls import host_of
+
+
+class LiveNetwork:
+    """The real one."""
+
+    def __init__(self, transport: Transport, resolver: Resolver, settings: Fetching) -> None:
+        self._transport = transport
+        self._resolver = resolver
+        self._verify = settings.verify_tls
+        self.proxied = bool(settings.proxy)
+
+    def resolve(self, host: str) -> Ask[Answer]:
+        """The addresses of a host."""
+        return Ask(partial(self._resolver.resolve, host))
+
+    def connect(self, visit: Visit, address: str, answered: Callable[[], None] | None) -> Connection:
+        """A connection for a visit. A site's certificate is verified once, or each time where that was asked for."""
+        site = visit.site
+        port = int(site.name[len(host_of(site.name)) + 1 :] or (443 if visit.scheme == "https" else 80))
+        verify = visit.scheme == "https" and (self._verify or site.tls == "")
+        connection = Connection(site.host, port, "" if self.proxied else address, verify=verify, answered=answered)
+        connection.tls = "" if verify else site.tls if visit.scheme == "https" else ""
+        return connection
+
+    def fetch(self, connection: Connection, request: Request) -> Ask[Page | None]:
+        """Ask on a connection."""
+        return Ask(partial(self._transport.fetch, connection, request))
+
+    def close(self, connection: Connection) -> None:
+        """The visit is over."""
+        self._transport.close(connection)

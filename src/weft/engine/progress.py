@@ -1,0 +1,90 @@
+"""How far a crawl is. In: events. Out: counts and rates, for the display, the summary and the next run."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+import msgspec
+
+from weft.clock import Clock
+from weft.events import Event, Fault, Fetched
+from weft.model import FIRST_REQUISITE, Kind, Reason
+
+_WINDOW = 10.0  # seconds over which a rate is taken
+
+
+class Counts(msgspec.Struct):
+    """Totals of a crawl, over all its runs."""
+
+    pages: int = 0  # fetched and done, whatever came; robots.txt and the parts of pages not counted
+    good: int = 0  # of these, with a content that can be used
+    parts: int = 0  # images, style sheets, scripts
+    robots: int = 0
+    fetches: int = 0  # tried in all
+    bytes: int = 0
+    duplicates: int = 0
+    redirects: int = 0
+    faults: int = 0
+    seconds: float = 0.0  # that the crawl has run
+
+
+class Progress:
+    """Counts what happens."""
+
+    def __init__(self, clock: Clock, counts: Counts | None = None) -> None:
+        self._clock = clock
+        self.counts = counts or Counts()
+        self.reasons: Counter[Reason] = Counter()
+        self.statuses: Counter[int] = Counter()
+        self._began = clock.now()
+        self._before = self.counts.seconds
+        self._samples: deque[tuple[float, int, int]] = deque([(self._began, self.counts.pages, self.counts.bytes)])
+
+    def __repr__(self) -> str:
+        return f"Progress({self.counts.pages} pages, {self.counts.bytes} bytes)"
+
+    def on_event(self, event: Event) -> None:
+        """Take an event."""
+        counts = self.counts
+        if isinstance(event, Fetched):
+            kind = event.turn.kind
+            counts.fetches += 1
+            counts.bytes += len(event.page.body)
+            if kind == Kind.ROBOTS:
+                counts.robots += 1
+                return
+            if event.reason is not None:
+                self.reasons[event.reason] += 1
+            if kind >= FIRST_REQUISITE:
+                counts.parts += event.final
+            elif event.final:
+                counts.pages += 1
+                counts.duplicates += event.duplicate
+                status = event.page.status
+                self.statuses[status] += 1
+                if event.reason is None:
+                    counts.good += status < 300
+                    counts.redirects += 300 <= status < 400
+        elif isinstance(event, Fault):
+            counts.faults += 1
+
+    def sample(self) -> None:
+        """Look at the clock, about once a second."""
+        now = self._clock.now()
+        self.counts.seconds = self._before + now - self._began
+        self._samples.append((now, self.counts.pages, self.counts.bytes))
+        while len(self._samples) > 2 and now - self._samples[0][0] > _WINDOW:
+            self._samples.popleft()
+
+    def rates(self) -> tuple[float, float]:
+        """Pages and bytes a second, of late."""
+        (then, pages, amount), now = self._samples[0], self._clock.now()
+        passed = now - then
+        if passed <= 0:
+            return 0.0, 0.0
+        return (self.counts.pages - pages) / passed, (self.counts.bytes - amount) / passed
+
+    def overall_rate(self) -> float:
+        """Pages a second over the whole crawl."""
+        self.sample()
+        return self.counts.pages / self.counts.seconds if self.counts.seconds else 0.0

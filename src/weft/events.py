@@ -1,0 +1,62 @@
+"""What happens in a crawl, as values. The crawl log, the counters and the display subscribe; tests assert these,
+not wording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from weft.model import Page, Parsed, Reason, Turn
+
+
+class Fetched(msgspec.Struct, frozen=True, gc=False):
+    """A fetch was tried."""
+
+    turn: Turn
+    site: str
+    visit: int
+    page: Page
+    parsed: Parsed | None
+    reason: Reason | None
+    final: bool  # False when it will be tried again
+    digest: str
+    duplicate: bool
+
+
+class Stopped(msgspec.Struct, frozen=True, gc=False):
+    """The crawl has come to an end, or was told to."""
+
+    why: str
+
+
+class Fault(msgspec.Struct, frozen=True, gc=False):
+    """weft itself failed on something; the crawl goes on."""
+
+    error: BaseException
+    where: str
+
+
+Event = Fetched | Stopped | Fault
+Listener = Callable[[Event], None]
+
+
+class Bus:
+    """Hands every event to every listener, in the order they came."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Listener] = []
+
+    def subscribe(self, listener: Listener) -> None:
+        """Have a listener told of everything from now on."""
+        self._listeners.append(listener)
+
+    def emit(self, event: Event) -> None:
+        """Tell everybody."""
+        for listener in self._listeners:
+            listener(event)
+
+    def report(self, error: BaseException, where: str) -> None:
+        """Tell everybody of a fault of ours."""
+        self.emit(Fault(error, where))

@@ -1,0 +1,150 @@
+"""Why a URL was crawled or not, and when it will be. In: a crawl's directory and a URL. Out: the verdict and its
+grounds.
+
+Three sources are asked in turn: the rows of its fetches, the frontier's log (it waits, or was refused when its turn
+came), and the rules themselves, evaluated again: a refusal of a rule is not written down.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from weft.config import Settings
+from weft.frontier.inspect import Ledger, Standing
+from weft.frontier.scope import Scope
+from weft.model import Kind, Reason
+from weft.parse.robots import parse_robots
+from weft.store.reading import CrawlFiles
+from weft.urls import fingerprint, normal_form, site_of, target_of
+
+
+@dataclass(slots=True, kw_only=True)
+class Explanation:
+    """The answer to why."""
+
+    url: str
+    verdict: str  # one sentence
+    state: str  # fetched, failed, pending, retry, refused, unknown
+    because: list[str] = field(default_factory=list)
+    fetches: list[dict[str, Any]] = field(default_factory=list)
+    rules: dict[str, str] = field(default_factory=dict)
+
+
+def explain_url(out: Path, text: str) -> Explanation:
+    """Say where a URL stands in a crawl, and why."""
+    files = CrawlFiles(out)
+    settings = Settings().with_file(out / "crawl.toml")
+    url = normal_form(text, None, settings.urls)
+    if type(url) is not str:
+        return Explanation(url=text, state="refused", verdict=f"It is never crawled: {Reason.NOT_A_URL.doc} ({url}).")
+    ledgers = [Ledger(path) for path in sorted(out.glob("workers/*/frontier.log"))]
+    try:
+        return _explain(url, files, settings, ledgers)
+    finally:
+        for ledger in ledgers:
+            ledger.close()
+
+
+def _explain(url: str, files: CrawlFiles, settings: Settings, ledgers: list[Ledger]) -> Explanation:
+    url_id = fingerprint(url)
+    rows = files.rows(url_id)
+    found = [(ledger, standing) for ledger in ledgers if (standing := ledger.standing(url_id)) is not None]
+    if rows and (rows[-1]["final"] or not found):
+        return _fetched(url, rows, found[0][1] if found else None)
+    if found:
+        answer = _standing(url, *found[0], settings)
+        answer.fetches = rows
+        return answer
+    return _by_rules(url, files, settings, ledgers)
+
+
+def _fetched(url: str, rows: list[dict[str, Any]], standing: Standing | None) -> Explanation:
+    row = rows[-1]
+    state = "fetched" if row["reason"] is None else "failed"
+    if row["reason"] is None:
+        verdict = f"It was fetched, with status {row['status']}."
+    else:
+        verdict = f"It failed: {Reason.named(row['reason']).doc} ({row['reason']})."
+    answer = Explanation(url=url, state=state, verdict=verdict, fetches=rows)
+    if row["redirect"]:
+        answer.because.append(f"It redirects to {row['redirect']}.")
+    if row["duplicate_of"]:
+        answer.because.append("Its content was stored before, under another URL; a revisit record says so.")
+    if standing is not None:
+        answer.because.append(_origin(standing))
+    return answer
+
+
+def _standing(url: str, ledger: Ledger, standing: Standing, settings: Settings) -> Explanation:
+    because = [_origin(standing)]
+    if standing.state == "refused":
+        robots = _robots(url, ledger, settings)
+        why = robots or f"{Reason.SITE_FAILED.doc} ({Reason.SITE_FAILED.value})"
+        return Explanation(
+            url=url, state="refused", verdict=f"It was refused when its turn came: {why}.", because=because
+        )
+    memory = standing.memory
+    if memory is not None and memory.set_aside:
+        because.append("Its site kept failing and is set aside; it is tried once more when nothing else is left.")
+    elif memory is not None:
+        because.append(f"Its site may be visited again from {_when(memory.next_visit)} on.")
+    if standing.state == "retry" and standing.due is not None:
+        verdict = f"It failed {standing.tries} times and will be tried again after {_when(standing.due)}."
+        return Explanation(url=url, state="retry", verdict=verdict, because=because)
+    robots = _robots(url, ledger, settings)
+    if robots:
+        because.append(f"When its turn comes it will be refused: {robots}.")
+    verdict = f"It waits for its turn, behind {standing.ahead} pages of its site that were found before it."
+    return Explanation(url=url, state="pending", verdict=verdict, because=because)
+
+
+def _by_rules(url: str, files: CrawlFiles, settings: Settings, ledgers: list[Ledger]) -> Explanation:
+    """It is in no frontier: was it ever found, and what do the rules say?"""
+    scope = Scope(settings.selection)
+    for ledger in ledgers:
+        for seed in ledger.scope:
+            scope.admit(seed)
+    linked = files.linked_from(fingerprint(url))
+    sources = [(files.rows(source), kind) for source, kind in linked]
+    depths = [rows[-1]["depth"] + 1 for rows, _ in sources if rows]
+    kind = linked[0][1] if linked else int(Kind.A)
+    answers = list(scope.trace(url, kind, min(depths, default=1)))
+    rules = {reason.value: "refuses" if refused else "agrees" for reason, refused in answers}
+    reason = next((reason for reason, refused in answers if refused), None)
+    because = [f"It is linked from {rows[-1]['url']}." for rows, _ in sources if rows]
+    if reason is not None:
+        verdict = f"It is not crawled: {reason.doc} ({reason.value})."
+        return Explanation(url=url, state="refused", verdict=verdict, because=because, rules=rules)
+    site = site_of(url)
+    known = sum(ledger.names.count(site) for ledger in ledgers)
+    if linked and known:
+        verdict = f"It was found but not taken: its site had reached its limit of pages ({Reason.SITE_PAGES.value}), "
+        verdict += f"or the link asked not to be followed ({Reason.NOFOLLOW.value})."
+        return Explanation(url=url, state="refused", verdict=verdict, because=because, rules=rules)
+    verdict = "It has not been found on any page so far; no rule would refuse it."
+    return Explanation(url=url, state="unknown", verdict=verdict, because=because, rules=rules)
+
+
+def _origin(standing: Standing) -> str:
+    kind = Kind(standing.entry.kind).name.lower()
+    if standing.found_on is None:
+        return f"It is a {kind}." if kind == "seed" else f"It was named as a {kind}."
+    return f"It was found first on {standing.found_on} ({kind}), {standing.entry.depth} links away from a seed."
+
+
+def _robots(url: str, ledger: Ledger, settings: Settings) -> str | None:
+    """Which line of robots.txt disallows a URL, if one does."""
+    record = ledger.robots(site_of(url), "https" if url[4] == "s" else "http")
+    if record is None or settings.selection.robots == "ignore":
+        return None
+    if record.body is None:
+        return None if record.allowed else Reason.ROBOTS_UNREACHABLE.doc
+    verdict = parse_robots(record.body, settings.identity.product).verdict(target_of(url))
+    return None if verdict.allowed else f"robots.txt line {verdict.line} disallows it: {verdict.rule}"
+
+
+def _when(wall: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(wall))

@@ -1,0 +1,91 @@
+"""Cookies, per site. In: Set-Cookie lines and the time. Out: the Cookie line for a request.
+
+A site's cookies stay with the site: the Domain attribute is not used to spread them, so no site is told what
+another one set. A server that keeps its session in a cookie stops writing session ids into its links (P3 5.4).
+
+>>> jar = Jar()
+>>> jar.store(["id=7; Path=/; Max-Age=60", "other=x; Path=/shop"], 0.0)
+>>> jar.header("/index.html", secure=False, now=10.0)
+'id=7'
+"""
+
+from __future__ import annotations
+
+import email.utils
+
+import msgspec
+
+MOST = 50  # cookies of one site
+LONGEST = 4096  # characters of one cookie
+
+
+class Cookie(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One cookie."""
+
+    value: str
+    path: str
+    secure: bool
+    until: float  # wall time
+
+
+class Jar:
+    """The cookies of one site."""
+
+    __slots__ = ("cookies",)
+
+    def __init__(self, cookies: dict[str, Cookie] | None = None) -> None:
+        self.cookies = cookies or {}
+
+    def store(self, lines: list[str], now: float) -> None:
+        """Take in Set-Cookie lines."""
+        for line in lines:
+            name, cookie = _read(line, now)
+            if not name:
+                continue
+            if cookie.until <= now:
+                self.cookies.pop(name, None)
+                continue
+            if len(self.cookies) >= MOST:  # those that have run out make room
+                self.cookies = {other: held for other, held in self.cookies.items() if held.until > now}
+            if name in self.cookies or len(self.cookies) < MOST:
+                self.cookies[name] = cookie
+
+    def header(self, target: str, *, secure: bool, now: float) -> str:
+        """The value of the Cookie header for a request, or ""."""
+        return "; ".join(
+            f"{name}={cookie.value}"
+            for name, cookie in self.cookies.items()
+            if cookie.until > now and (secure or not cookie.secure) and _covers(cookie.path, target)
+        )
+
+
+def _covers(path: str, target: str) -> bool:
+    if path == "/":
+        return True
+    return target.startswith(path) and (path[-1] == "/" or target[len(path) : len(path) + 1] in ("", "/", "?"))
+
+
+def _read(line: str, now: float) -> tuple[str, Cookie]:
+    pair, *attributes = line[: LONGEST * 2].split(";")
+    name, equals, value = pair.partition("=")
+    name, value = name.strip(), value.strip()
+    path, secure, until = "/", False, float("inf")
+    aged = False
+    for attribute in attributes:
+        key, _, text = attribute.partition("=")
+        key, text = key.strip().lower(), text.strip()
+        if key == "path" and text.startswith("/"):
+            path = text
+        elif key == "secure":
+            secure = True
+        elif key == "max-age" and text.removeprefix("-").isdecimal():
+            until, aged = now + min(int(text[:12]), 10**9), True
+        elif key == "expires" and not aged:
+            parsed = email.utils.parsedate_tz(text)
+            if parsed is not None:
+                try:
+                    until = float(email.utils.mktime_tz(parsed))
+                except (OverflowError, ValueError):
+                    continue
+    bad = not equals or not name or len(pair) > LONGEST or any(ord(sign) < 32 or ord(sign) > 126 for sign in pair)
+    return ("" if bad else name), Cookie(value, path, secure, until)

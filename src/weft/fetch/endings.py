@@ -1,0 +1,91 @@
+"""How a transfer ended. In: libcurl's code and what its handle knows. Out: a `Reason`, a verdict on a certificate."""
+
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+import pycurl
+
+from weft.model import Reason
+
+
+def failure(curl: Any, code: int, *, answered: bool, proxied: bool) -> Reason:
+    """Why a transfer failed; `answered` says whether a header line came."""
+    if code == pycurl.E_COULDNT_CONNECT:
+        if proxied:
+            return Reason.PROXY
+        return _CONNECT.get(curl.getinfo(pycurl.OS_ERRNO), Reason.CONNECT_FAILED)
+    if code == pycurl.E_OPERATION_TIMEDOUT:
+        return Reason.TIMEOUT if curl.getinfo(pycurl.REQUEST_SIZE) > 0 else Reason.CONNECT_TIMEOUT
+    if code in (pycurl.E_RECV_ERROR, pycurl.E_SEND_ERROR):
+        if proxied and curl.getinfo(pycurl.HTTP_CONNECTCODE) // 100 not in (0, 2):
+            return Reason.PROXY
+        if not answered:
+            return Reason.NO_ANSWER
+        # A chunk that is none has the same code as a broken connection.
+        return Reason.BAD_ANSWER if "chunk" in curl.errstr() else Reason.RESET
+    return _REASONS.get(code, Reason.BAD_ANSWER)
+
+
+def is_careless_end(curl: Any, code: int, headers: dict[str, str]) -> bool:
+    """Did a TLS server merely hang up where the end of the connection is the end of the content anyway?"""
+    return (
+        code == pycurl.E_RECV_ERROR
+        and "content-length" not in headers
+        and "transfer-encoding" not in headers
+        and "unexpected eof" in curl.errstr()
+    )
+
+
+def certificate_verdict(curl: Any, code: int, *, answered: bool) -> str:
+    """What is to be said of a certificate: "ok", what is wrong with it, or "" when there was none to look at."""
+    if code == pycurl.E_PEER_FAILED_VERIFICATION:
+        return _VERDICTS.get(curl.getinfo(pycurl.SSL_VERIFYRESULT), "untrusted")
+    return "" if code and not answered else "ok"
+
+
+_CONNECT: dict[int, Reason] = {
+    errno.ECONNREFUSED: Reason.CONNECT_REFUSED,
+    errno.ETIMEDOUT: Reason.CONNECT_TIMEOUT,
+}
+
+_TLS = (
+    pycurl.E_SSL_CONNECT_ERROR,
+    pycurl.E_SSL_CERTPROBLEM,
+    pycurl.E_SSL_CIPHER,
+    pycurl.E_PEER_FAILED_VERIFICATION,
+    pycurl.E_SSL_ENGINE_INITFAILED,
+    pycurl.E_SSL_CACERT_BADFILE,
+    pycurl.E_SSL_SHUTDOWN_FAILED,
+    pycurl.E_SSL_CRL_BADFILE,
+    pycurl.E_SSL_ISSUER_ERROR,
+    pycurl.E_SSL_INVALIDCERTSTATUS,
+)
+
+# Codes that pycurl has no names for.
+_E_PROXY, _E_TOO_LARGE = 97, 100
+
+_REASONS: dict[int, Reason] = {
+    **dict.fromkeys(_TLS, Reason.TLS),
+    pycurl.E_COULDNT_RESOLVE_PROXY: Reason.PROXY,
+    _E_PROXY: Reason.PROXY,
+    pycurl.E_COULDNT_RESOLVE_HOST: Reason.DNS_FAILED,
+    pycurl.E_GOT_NOTHING: Reason.NO_ANSWER,
+    pycurl.E_PARTIAL_FILE: Reason.RESET,
+    _E_TOO_LARGE: Reason.HEADERS,
+    pycurl.E_URL_MALFORMAT: Reason.NOT_A_URL,
+    pycurl.E_WRITE_ERROR: Reason.INTERNAL,  # a callback of ours raised
+}
+
+# X509 verification results of OpenSSL.
+_VERDICTS: dict[int, str] = {
+    1: "wrong-name",
+    9: "not-yet-valid",
+    10: "expired",
+    18: "self-signed",
+    19: "untrusted",  # the authority signed itself, as all do, but is not one of ours
+    20: "untrusted",
+    21: "untrusted",
+    62: "wrong-name",
+}

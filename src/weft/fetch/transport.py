@@ -1,0 +1,449 @@
+"""HTTP by libcurl. In: a connection to a site and a request. Out: a `Page`, handed to a callback.
+
+One `Connection` is one visit: the first request opens it, and when it is gone the visit is over. libcurl would
+silently open a second one when a kept-alive connection turns out dead; the socket callback refuses that, and the
+caller is told that nothing was asked (`None`), so that the site's wait is kept. A plain request through an HTTP
+proxy is a visit of its own: libcurl shares connections to a proxy among all sites.
+
+libcurl is driven by its socket interface: one epoll object of ours, registered once with the event loop, holds all
+of libcurl's sockets (a third cheaper than the loop's own readers). Transfer coding is removed by libcurl, content
+coding is left as sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import socket
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pycurl
+
+from weft.clock import Clock
+from weft.fetch.endings import certificate_verdict, failure, is_careless_end
+from weft.fetch.headers import parse_head
+from weft.model import Page, Reason
+from weft.settings import setting
+
+Done = Callable[[Page | None], None]
+
+_SUPPRESS_CONNECT_HEADERS = 265  # pycurl has no name for it: what a proxy says to CONNECT is no part of the answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetching:
+    """Limits of one exchange, and the way out."""
+
+    timeout: float = setting(60.0, "seconds for one page, connecting included")
+    connect_timeout: float = setting(20.0, "seconds to establish a connection")
+    max_header_bytes: int = setting(65_536, "an answer with a larger header is refused")
+    proxy: str = setting("", "send every request through this proxy (http://…, socks5h://…)")
+    verify_tls: bool = setting(False, "refuse expired, self-signed and otherwise doubtful certificates")
+    ca_file: str = setting("", "certificate authorities to trust, as PEM; the system's own when empty")
+
+
+class Request(msgspec.Struct, frozen=True, gc=False):
+    """What to ask on a connection."""
+
+    url: str
+    target: str  # path and query, as it stands in the request line
+    headers: list[str]  # all of them, Host included, in the order they are sent; none without a value
+    max_bytes: int
+    accepts: Callable[[str], bool] | None  # asked with the declared media type before a good answer's body is read
+    last: bool  # close the connection when the answer is there
+
+
+class Connection:
+    """One connection to one origin, at one address: opened by the first request, gone after the last."""
+
+    __slots__ = ("address", "answered", "closed", "host", "opened_at", "port", "slot", "tls", "verify")
+
+    def __init__(
+        self, host: str, port: int, address: str, *, verify: bool, answered: Callable[[], None] | None
+    ) -> None:
+        self.host = host
+        self.port = port
+        self.address = address
+        self.verify = verify
+        self.answered = answered  # called at the first byte of the first answer
+        self.opened_at = 0.0
+        self.closed = False
+        self.tls = ""
+        self.slot: _Slot | None = None
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "open" if self.opened_at else "new"
+        return f"Connection({self.host}:{self.port} at {self.address}, {state})"
+
+
+class _Slot:
+    """A libcurl handle with what its callbacks collect for the transfer under way."""
+
+    __slots__ = (
+        "chunks",
+        "connection",
+        "curl",
+        "done",
+        "fds",
+        "lines",
+        "may_open",
+        "request",
+        "sent",
+        "size",
+        "sockets",
+        "started",
+        "started_wall",
+        "stopped",
+    )
+
+    def __init__(self, curl: Any, sockets: set[int]) -> None:
+        self.curl = curl
+        self.sockets = sockets  # all open ones of the transport
+        self.fds: set[int] = set()  # those of this visit: one, or for a moment several ways to one proxy
+        self.may_open = False  # a connection: in the first transfer of a visit only
+        self.connection: Connection | None = None
+        self.request: Request | None = None
+        self.sent: list[bytes] = []  # the header lines of the request
+        self.done: Done | None = None
+        self.lines: list[bytes] = []
+        self.chunks: list[bytes] = []
+        self.size = 0
+        self.stopped = ""  # why our own write callback ended the transfer: "length" or "type"
+        self.started = 0.0
+        self.started_wall = 0.0
+
+    def on_header(self, line: bytes) -> None:
+        connection = self.connection
+        if connection is not None and connection.answered is not None:
+            connection.answered()
+            connection.answered = None
+        self.lines.append(line)
+
+    def on_body(self, data: bytes) -> int:
+        request = self.request
+        assert request is not None
+        if not self.chunks and request.accepts is not None and not _wanted(self.lines, request.accepts):
+            self.stopped = "type"
+            return -1
+        self.size += len(data)
+        if self.size > request.max_bytes:
+            self.stopped = "length"
+            self.chunks.append(data[: len(data) - (self.size - request.max_bytes)])
+            return -1
+        self.chunks.append(data)
+        return len(data)
+
+    def on_socket(self, fd: int, _purpose: int) -> int:
+        """A connection is about to be opened."""
+        if not self.may_open or self.connection is None:
+            return int(pycurl.SOCKOPT_ERROR)
+        self.fds.add(fd)
+        self.sockets.add(fd)
+        self.connection.closed = False
+        return int(pycurl.SOCKOPT_OK)
+
+    def on_close(self, fd: int) -> int:
+        if fd in self.fds:
+            self.fds.discard(fd)
+            if not self.fds and self.connection is not None:
+                self.connection.closed = True
+        self.sockets.discard(fd)
+        os.close(fd)
+        return 0
+
+
+def _wanted(lines: list[bytes], accepts: Callable[[str], bool]) -> bool:
+    """Is the content worth reading? Only a good answer is judged by its type: an error page or a redirect is short."""
+    if not any(line.startswith(b"HTTP/") and line[8:].lstrip()[:1] == b"2" for line in lines):
+        return True
+    for line in lines:
+        if line[:13].lower() == b"content-type:":
+            return accepts(line[13:].partition(b";")[0].partition(b",")[0].strip().lower().decode("latin-1"))
+    return accepts("")
+
+
+class Transport:
+    """All connections of one worker."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock, settings: Fetching) -> None:
+        self._loop = loop
+        self._clock = clock
+        self._settings = settings
+        self._forwarded = settings.proxy != "" and not settings.proxy.startswith("socks")
+        self._epoll = select.epoll()
+        self._watched: set[int] = set()
+        self._sockets: set[int] = set()
+        self._slots: dict[Any, _Slot] = {}
+        self._idle: list[_Slot] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        self._kicked = False
+        self._stopped = False
+        self._multi = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket_state)
+        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
+        self._multi.setopt(pycurl.M_PIPELINING, 0)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, 20_000)
+        loop.add_reader(self._epoll.fileno(), self._on_events)
+
+    def __repr__(self) -> str:
+        return f"Transport({len(self._slots) - len(self._idle)} busy, {len(self._idle)} idle handles)"
+
+    def fetch(self, connection: Connection, request: Request, done: Done) -> None:
+        """Ask, and call `done` with the page, or with None when the connection was gone before it could be asked."""
+        slot = connection.slot
+        fresh = slot is None
+        if connection.closed:
+            done(None)
+            return
+        if slot is None:
+            slot = connection.slot = self._idle.pop() if self._idle else self._make_slot()
+            self._prepare(slot, connection)
+        curl = slot.curl
+        slot.request = request
+        slot.sent = [line.encode("utf-8", "replace") for line in request.headers]
+        slot.may_open = fresh
+        slot.lines = []
+        slot.chunks = []
+        slot.size = 0
+        slot.stopped = ""
+        slot.started = self._clock.now()
+        slot.started_wall = self._clock.wall()
+        if fresh:
+            connection.opened_at = slot.started_wall
+        curl.setopt(pycurl.URL, request.url)
+        curl.setopt(pycurl.HTTPHEADER, slot.sent)
+        curl.setopt(pycurl.HEADERFUNCTION, slot.lines.append if connection.answered is None else slot.on_header)
+        curl.setopt(pycurl.FRESH_CONNECT, fresh)
+        curl.setopt(pycurl.FORBID_REUSE, self._is_last(request))
+        self._begin(slot, done)
+
+    def close(self, connection: Connection) -> None:
+        """End a visit: the connection is shut and its handle goes back."""
+        slot = connection.slot
+        connection.closed = True
+        if slot is None:
+            return
+        connection.slot = None
+        slot.connection = None
+        slot.request = None
+        slot.may_open = False
+        if slot.done is not None:  # a transfer is under way: drop it, which closes its connection
+            self._multi.remove_handle(slot.curl)
+            slot.done = None
+        if not slot.fds:
+            self._idle.append(slot)
+            return
+        for fd in slot.fds:
+            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(fd)) as shared:
+                shared.shutdown(socket.SHUT_RDWR)
+        slot.fds.clear()
+        # No call of libcurl closes one idle connection, and it looks for dead ones rarely, all at once and at length.
+        # Asked for a connection to the same place, it finds this one dead and gives it up; a new one is refused.
+        slot.curl.setopt(pycurl.FRESH_CONNECT, False)
+        self._begin(slot, lambda _page: self._idle.append(slot))
+
+    def stop(self) -> None:
+        """Drop everything."""
+        self._stopped = True
+        self._loop.remove_reader(self._epoll.fileno())
+        if self._timer is not None:
+            self._timer.cancel()
+        for slot in self._slots.values():
+            if slot.done is not None:
+                self._multi.remove_handle(slot.curl)
+                slot.done = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # pycurl runs no close callback from here; we close below
+            self._multi.close()
+        for slot in self._slots.values():
+            slot.curl.close()
+        for fd in self._sockets:
+            with contextlib.suppress(OSError):  # some versions close them after all
+                os.close(fd)
+        self._slots.clear()
+        self._idle.clear()
+        self._sockets.clear()
+        self._epoll.close()
+
+    # Handles.
+
+    def _make_slot(self) -> _Slot:
+        curl = pycurl.Curl()
+        slot = self._slots[curl] = _Slot(curl, self._sockets)
+        settings = self._settings
+        for option, value in (
+            (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1),
+            (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
+            (pycurl.PATH_AS_IS, 1),
+            (pycurl.HTTP_CONTENT_DECODING, 0),
+            (pycurl.DNS_CACHE_TIMEOUT, 0),  # its cost grows with the number of hosts, and we resolve names ourselves
+            (pycurl.NOSIGNAL, 1),
+            (pycurl.NOPROGRESS, 1),
+            (pycurl.BUFFERSIZE, 131_072),
+            (pycurl.CONNECTTIMEOUT_MS, int(settings.connect_timeout * 1000)),
+            (pycurl.TIMEOUT_MS, int(settings.timeout * 1000)),
+            (pycurl.SSL_CIPHER_LIST, "DEFAULT:@SECLEVEL=0"),  # old servers are part of the web
+            (pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_0),
+            (pycurl.WRITEFUNCTION, slot.on_body),
+            (pycurl.SOCKOPTFUNCTION, slot.on_socket),
+            (pycurl.CLOSESOCKETFUNCTION, slot.on_close),
+        ):
+            curl.setopt(option, value)
+        if settings.ca_file:
+            curl.setopt(pycurl.CAINFO, settings.ca_file)
+        if settings.proxy:
+            curl.setopt(pycurl.PROXY, settings.proxy)
+            curl.setopt(pycurl.PROXYHEADER, ["User-Agent:"])  # a CONNECT says nothing of libcurl
+            curl.setopt(_SUPPRESS_CONNECT_HEADERS, 1)
+        return slot
+
+    def _prepare(self, slot: _Slot, connection: Connection) -> None:
+        slot.connection = connection
+        curl = slot.curl
+        if connection.address:
+            literal = f"[{connection.address}]" if ":" in connection.address else connection.address
+            curl.setopt(pycurl.CONNECT_TO, [f"::{literal}:{connection.port}"])
+        curl.setopt(pycurl.SSL_VERIFYPEER, connection.verify)
+        curl.setopt(pycurl.SSL_VERIFYHOST, 2 if connection.verify else 0)
+
+    def _is_last(self, request: Request) -> bool:
+        """Is the connection to be closed after this request, because it was asked for or is not the visit's own?"""
+        return request.last or (self._forwarded and request.url.startswith("http:"))
+
+    def _begin(self, slot: _Slot, done: Done) -> None:
+        self._multi.add_handle(slot.curl)
+        slot.done = done
+        self._kick_soon()
+
+    # The event loop's side.
+
+    def _on_socket_state(self, what: int, fd: int, _multi: object, _data: object) -> None:
+        if what == pycurl.POLL_REMOVE:
+            if fd in self._watched:
+                self._watched.discard(fd)
+                with contextlib.suppress(OSError):
+                    self._epoll.unregister(fd)
+            return
+        mask = (select.EPOLLIN if what & pycurl.POLL_IN else 0) | (select.EPOLLOUT if what & pycurl.POLL_OUT else 0)
+        if fd in self._watched:
+            self._epoll.modify(fd, mask)
+        else:
+            self._watched.add(fd)
+            self._epoll.register(fd, mask)
+
+    def _on_timer(self, milliseconds: int) -> None:
+        """Libcurl wants to be called: at once, which the next kick does, or after a while."""
+        if milliseconds < 0:
+            return
+        if milliseconds == 0:
+            self._kick_soon()
+            return
+        at = self._loop.time() + milliseconds / 1000
+        if self._timer is None or at < self._timer_at:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer_at = at
+            self._timer = self._loop.call_at(at, self._on_time)
+
+    def _on_time(self) -> None:
+        self._timer = None
+        self._kick()
+
+    def _kick_soon(self) -> None:
+        if not self._kicked:
+            self._kicked = True
+            self._loop.call_soon(self._kick)
+
+    def _kick(self) -> None:
+        self._kicked = False
+        if self._stopped:
+            return
+        self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+        self._drain()
+
+    def _on_events(self) -> None:
+        action = self._multi.socket_action
+        for fd, events in self._epoll.poll(0, 256):
+            flags = pycurl.CSELECT_OUT if events & select.EPOLLOUT else 0
+            if events & ~select.EPOLLOUT:
+                flags |= pycurl.CSELECT_IN
+            action(fd, flags)
+        self._drain()
+
+    def _drain(self) -> None:
+        """Hand over every finished transfer; a fault in one must not lose the others."""
+        finished: list[tuple[_Slot, Done | None, int]] = []
+        while True:
+            queued, succeeded, failed = self._multi.info_read()
+            finished += [(slot := self._slots[curl], slot.done, 0) for curl in succeeded]
+            finished += [(slot := self._slots[curl], slot.done, code) for curl, code, _message in failed]
+            if not queued:
+                break
+        for slot, done, code in finished:
+            if done is None or slot.done is not done:  # closed meanwhile, perhaps even at work for another visit
+                continue
+            slot.done = None
+            try:
+                page = self._page(slot, code) if slot.connection is not None else None
+                self._multi.remove_handle(slot.curl)
+                done(page)
+            except Exception as error:  # noqa: BLE001  the other pages must not be lost with this one
+                self._loop.call_exception_handler({"message": "a page could not be handed over", "exception": error})
+
+    def _page(self, slot: _Slot, code: int) -> Page | None:
+        connection, request = slot.connection, slot.request
+        assert connection is not None
+        assert request is not None
+        if code == pycurl.E_ABORTED_BY_CALLBACK:  # a second connection was refused
+            connection.closed = True
+            return None
+        if request.url.startswith("https:") and (connection.tls == "" or code):
+            connection.tls = self._verdict(slot, connection, code)
+        status, head, headers = parse_head(slot.lines)
+        if code and 100 <= status < 200:  # no more came than a promise of an answer
+            status, head, headers = 0, b"", {}
+        truncated = slot.stopped if slot.stopped == "length" else ""
+        reason: Reason | None = None
+        if len(head) > self._settings.max_header_bytes:
+            reason = Reason.HEADERS
+        elif slot.stopped == "type":
+            reason = Reason.TYPE
+        elif code == 0:
+            if not head.endswith((b"\n\r\n", b"\n\n")):  # libcurl takes a header that breaks off for a whole one
+                reason = Reason.RESET
+        elif code == pycurl.E_OPERATION_TIMEDOUT and slot.chunks:
+            truncated = "time"
+        elif not truncated and not is_careless_end(slot.curl, code, headers):
+            reason = failure(slot.curl, code, answered=bool(slot.lines), proxied=bool(self._settings.proxy))
+        if code or reason is not None or self._is_last(request):
+            connection.closed = True
+        return Page(
+            url=request.url,
+            status=status,
+            reason=reason,
+            request=b"".join(
+                (b"GET ", request.target.encode(), b" HTTP/1.1\r\n", b"\r\n".join(slot.sent), b"\r\n\r\n")
+            ),
+            head=head,
+            headers=headers,
+            body=slot.chunks[0] if len(slot.chunks) == 1 else b"".join(slot.chunks),
+            truncated=truncated,
+            address=connection.address,
+            tls=connection.tls,
+            connected_at=connection.opened_at,
+            fetched_at=slot.started_wall,
+            took=self._clock.now() - slot.started,
+            closed=connection.closed,
+        )
+
+    def _verdict(self, slot: _Slot, connection: Connection, code: int) -> str:
+        if not connection.verify:
+            return connection.tls or "unverified"
+        return certificate_verdict(slot.curl, code, answered=bool(slot.lines))

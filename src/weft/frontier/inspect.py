@@ -1,0 +1,100 @@
+"""What the frontier knows of one URL, read from its log beside a running crawl or after it. In: an id. Out: where
+it stands.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.frontier.log import Entry, FrontierLog
+from weft.frontier.sites import RobotsRecord, SiteMemory
+
+State = Literal["done", "refused", "retry", "pending"]
+
+
+class Standing(NamedTuple):
+    """Where a page stands in the frontier."""
+
+    entry: Entry
+    found_on: str | None  # URL of the page where it was found first
+    state: State
+    tries: int
+    due: float | None  # wall time before which it is not tried again
+    ahead: int  # pending pages of its site that were found before it
+    site_pages: int  # pages known of its site
+    memory: SiteMemory | None  # of its site
+
+
+class Ledger:
+    """A frontier's log, read once."""
+
+    def __init__(self, path: Path) -> None:
+        self._log = FrontierLog(path, read_only=True)
+        sites: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+        prints: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
+        settled: list[bytes] = []
+        refused: list[bytes] = []
+        self._delayed: dict[int, tuple[int, float]] = {}
+        self._states: dict[int, bytes] = {}
+        self._robots: dict[tuple[int, str], bytes] = {}
+        self.names: list[str] = []
+        self.scope: list[str] = []
+        for commit, rows, fingerprints in self._log.replay():
+            self.names += commit.sites
+            self.scope += commit.scope
+            sites.append(rows["site"].copy())
+            prints.append(fingerprints.copy())
+            settled.append(commit.settled)
+            refused.append(commit.refused)
+            self._delayed.update({page: (tries, wall) for page, tries, wall in commit.delayed})
+            self._states.update(commit.states)
+            self._robots.update({(number, scheme): record for number, scheme, record in commit.robots})
+        self._sites = np.concatenate(sites)
+        self._prints = np.concatenate(prints)
+        self._settled = np.frombuffer(b"".join(settled), dtype=np.uint32)
+        self._refused = np.frombuffer(b"".join(refused), dtype=np.uint32)
+
+    def robots(self, site: str, scheme: str) -> RobotsRecord | None:
+        """The robots.txt that was had of a site."""
+        data = self._robots.get((self.names.index(site), scheme)) if site in self.names else None
+        return None if data is None else msgspec.msgpack.decode(data, type=RobotsRecord)
+
+    def standing(self, url_id: int) -> Standing | None:
+        """Where the page with this id stands, or None when it is not known."""
+        places = np.flatnonzero(self._prints == np.uint64(url_id))
+        if len(places) == 0:
+            return None
+        page = int(places[0])
+        entry = self._log.entry(page)
+        gone = np.zeros(len(self._prints), dtype=np.bool_)
+        gone[self._settled] = True
+        gone[self._refused] = True
+        tries, due = self._delayed.get(page, (0, None))
+        state: State = "pending"
+        if page in self._refused:
+            state = "refused"
+        elif gone[page]:
+            state = "done"
+        elif due is not None:
+            state = "retry"
+        same = self._sites == entry.site
+        memory = self._states.get(entry.site)
+        return Standing(
+            entry=entry,
+            found_on=self._log.entry(entry.via).url if entry.via >= 0 else None,
+            state=state,
+            tries=tries,
+            due=due,
+            ahead=int(np.count_nonzero(same[:page] & ~gone[:page])),
+            site_pages=int(np.count_nonzero(same)),
+            memory=None if memory is None else msgspec.msgpack.decode(memory, type=SiteMemory),
+        )
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._log.close()

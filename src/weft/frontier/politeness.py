@@ -1,0 +1,100 @@
+"""How gently: waits between visits, and limits for a registered domain and for an address beside those of the site.
+
+In: the present time, and what the last visit was like. Out: whether a visit may begin, and when the next one may.
+Pure: no clock, no sockets.
+
+A site has one connection at a time and rests for its wait w after each visit. A *throttle* stands for a registered
+domain or for an address: at most n connections at once, and w/4 between one opening and the next. Between two
+openings means: from the moment the server has shown that it took the first one (the first byte of an answer, or the
+end of the connection), so that the distance holds by the server's clock and not only by ours.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from weft.settings import setting
+
+NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Politeness:
+    """Waits and limits."""
+
+    wait: float | None = setting(
+        None, "w: seconds between visits to a site, fixed; 0 is no waiting. When not given, the wait adapts (see below)"
+    )
+    wait_small: float | None = setting(None, "w for sites with fewer pages than small_site (P1)")
+    small_site: int = setting(100, "pages below which a site is small")
+    wait_least: float = setting(2.0, "the shortest adaptive wait, in seconds")
+    wait_most: float = setting(60.0, "the longest adaptive wait, in seconds")
+    wait_factor: float = setting(5.0, "the adaptive wait is so many times the last download")
+    per_visit: int = setting(1, "k: pages fetched on one connection to a site")
+    connections: int = setting(500, "r: connections at once, to as many sites")
+    per_domain: int = setting(4, "connections at once to the sites of one registered domain")
+    per_address: int = setting(4, "connections at once to one address")
+    crawl_delay_most: float = setting(300.0, "a longer Crawl-delay in robots.txt is taken as this, in seconds")
+    retry_after_most: float = setting(86_400.0, "a longer Retry-After is taken as this, in seconds")
+    too_often_pause: float = setting(60.0, "seconds a site is left alone that answers 429 without a Retry-After")
+    robots_age: float = setting(86_400.0, "a robots.txt is asked for anew after so many seconds, at most 86,400")
+
+
+def wait_after(settings: Politeness, took: float, crawl_delay: float | None, fixed: float | None, pages: int) -> float:
+    """The wait of a site with so many pages after a visit whose last download took so long.
+
+    >>> wait_after(Politeness(), 1.0, None, None, 1), wait_after(Politeness(wait=0.0), 1.0, None, None, 1)
+    (5.0, 0.0)
+    >>> wait_after(Politeness(wait=0.0), 1.0, 1000.0, None, 1)
+    300.0
+    """
+    wait = settings.wait if fixed is None else fixed
+    if settings.wait_small is not None and fixed is None and pages < settings.small_site:
+        wait = settings.wait_small
+    if wait is None:
+        wait = min(max(settings.wait_least, settings.wait_factor * took), settings.wait_most)
+    if crawl_delay is not None:
+        wait = max(wait, min(crawl_delay, settings.crawl_delay_most))
+    return wait
+
+
+class Throttle:
+    """What the sites of one domain, or at one address, share."""
+
+    __slots__ = ("limit", "open", "opens_at", "parked", "woken_at")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.open = 0
+        self.opens_at = 0.0  # no opening before this; NEVER while the last one is not confirmed
+        self.parked: deque[int] = deque()  # sites that wait for a place
+        self.woken_at = NEVER  # when a timer will look after the parked ones
+
+    def __repr__(self) -> str:
+        return f"Throttle({self.open}/{self.limit} open, {len(self.parked)} parked)"
+
+    def free(self, now: float) -> bool:
+        """May a connection be opened now?"""
+        return self.open < self.limit and now >= self.opens_at
+
+    def begin(self, gap: float) -> None:
+        """A connection is being opened; unless there is no gap to keep, the next must wait for its confirmation."""
+        self.open += 1
+        if gap > 0:
+            self.opens_at = NEVER
+
+    def confirm(self, now: float, gap: float) -> None:
+        """The server has taken the connection, or it is gone: the gap begins."""
+        if self.opens_at == NEVER:
+            self.opens_at = now + gap
+
+    def end(self, now: float, gap: float) -> None:
+        """The connection is closed; with no gap it had never been opened."""
+        self.open -= 1
+        self.confirm(now, gap)
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is known here that must be remembered, but for a gap that may still run."""
+        return self.open == 0 and not self.parked

@@ -1,0 +1,320 @@
+"""When which site: the states of sites and the timers between them. In: visits that end. Out: visits that may
+begin.
+
+A site is in one of these states: *ready* (in the heap of sites when it has pages), *busy* (a visit is under way),
+*waiting* (a timer will make it ready), *parked* (its domain or address has no place free; it is woken when one is),
+*held* (its robots.txt is being fetched from another site), or *set aside* (it kept failing; it gets a second chance
+when nothing else is left).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+from enum import IntEnum
+from typing import NamedTuple
+
+from weft.frontier.politeness import NEVER, Politeness, Throttle, wait_after
+from weft.frontier.sites import Errand, Site
+from weft.ordering.heaps import IN_HEAP, PENDING, Heaps, push, set_ready, set_unready, take_site
+
+_CONFIRMED_AFTER = 2.0  # seconds after which a server that has not answered is taken to have accepted the connection
+
+
+class Visit:
+    """One connection to one site."""
+
+    __slots__ = (
+        "address",
+        "address_throttle",
+        "domain_throttle",
+        "errand",
+        "gap",
+        "number",
+        "over",
+        "pages",
+        "scheme",
+        "site",
+    )
+
+    def __init__(self, number: int, site: Site, errand: Errand | None, gap: float) -> None:
+        self.number = number
+        self.site = site
+        self.errand = errand
+        self.gap = gap  # between openings at its domain and address
+        self.scheme = ""  # of its first page: one connection has one scheme
+        self.address = ""  # "" until the visit has entered
+        self.pages = 0  # turns given
+        self.domain_throttle: Throttle | None = None
+        self.address_throttle: Throttle | None = None
+        self.over = False
+
+    def __repr__(self) -> str:
+        return f"Visit({self.number} to {self.site.name}, {self.pages} pages)"
+
+
+class _What(IntEnum):
+    SITE = 0  # a site's wait is over
+    PAGE = 1  # a page is to be tried again
+    WAKE = 2  # a throttle's gap is over
+    CONFIRM = 3  # a server had time enough to accept
+
+
+class _Timer(NamedTuple):
+    at: float
+    order: int
+    what: _What
+    site: int = -1
+    page: int = -1
+    throttle: Throttle | None = None
+    visit: Visit | None = None
+
+
+class Schedule:
+    """The sites of one local frontier and their timers."""
+
+    def __init__(
+        self, heaps: Heaps, politeness: Politeness, site_of: Callable[[int], Site], pages_of: Callable[[int], int]
+    ) -> None:
+        self._heaps = heaps
+        self._politeness = politeness
+        self._site = site_of
+        self._pages = pages_of  # by site: how many are known
+        self._domains: dict[str, Throttle] = {}
+        self._addresses: dict[str, Throttle] = {}
+        self._timers: list[_Timer] = []
+        self._order = 0
+        self._errands: deque[int] = deque()  # ready sites that have an errand
+        self._aside: set[int] = set()
+        self.delayed: dict[int, tuple[int, float]] = {}  # pages to be tried again: their site, when
+        self.busy = 0
+        self.waiting = 0
+        self.visits = 0
+
+    def __repr__(self) -> str:
+        return f"Schedule({self.busy} busy, {self.ready} ready, {self.waiting} waiting, {len(self._aside)} set aside)"
+
+    @property
+    def ready(self) -> int:
+        """Sites that may be visited now."""
+        return int(self._heaps.counts[IN_HEAP])
+
+    @property
+    def pending(self) -> int:
+        """Pages that wait for their turn, those to be tried again included."""
+        return int(self._heaps.counts[PENDING]) + len(self.delayed)
+
+    def next_event(self) -> float | None:
+        """When something will change by itself."""
+        return self._timers[0].at if self._timers else None
+
+    # A visit.
+
+    def begin(self, now: float) -> Visit | None:
+        """A visit that may begin now, to the best site that is ready, or None."""
+        self._advance(now)
+        while True:
+            number = self._errands.popleft() if self._errands else take_site(self._heaps)
+            if number < 0:
+                if self.busy or self._timers or not self._last_resort(now):
+                    return None
+                continue
+            site = self._site(number)
+            throttle = self._throttle(self._domains, site.domain, self._politeness.per_domain)
+            if not throttle.free(now):
+                self._park(site, throttle, now)
+                continue
+            self.busy += 1
+            self.visits += 1
+            visit = Visit(self.visits, site, site.errands.pop(0) if site.errands else None, self.wait(site) / 4)
+            visit.domain_throttle = throttle
+            throttle.begin(visit.gap)
+            return visit
+
+    def enter(self, visit: Visit, address: str, now: float) -> bool:
+        """The site's address is known: is there a place for it? If not the visit is over, and the site waits for
+        one.
+        """
+        throttle = self._throttle(self._addresses, address, self._politeness.per_address)
+        if not throttle.free(now):
+            if visit.errand is not None:
+                visit.site.errands.insert(0, visit.errand)
+            self._end(visit, now)
+            self._park(visit.site, throttle, now)
+            return False
+        visit.address = address
+        visit.address_throttle = throttle
+        throttle.begin(visit.gap)
+        if visit.gap > 0:
+            self._at(now + _CONFIRMED_AFTER, _What.CONFIRM, visit=visit)
+        return True
+
+    def answered(self, visit: Visit, now: float) -> None:
+        """The server has taken the connection: the next one to its domain or address is a gap away."""
+        for throttle in (visit.domain_throttle, visit.address_throttle):
+            if throttle is not None:
+                throttle.confirm(now, visit.gap)
+                self._wake_later(throttle, now)
+
+    def leave(self, visit: Visit, now: float, *, pause: float) -> None:
+        """The visit is over: the site rests for its wait, or for a longer pause that was asked for."""
+        if visit.over:
+            return
+        site = visit.site
+        self._end(visit, now)
+        if visit.address:
+            pause = max(self.wait(site), pause)
+        site.next_visit = max(site.next_visit, now + pause)
+        if not (site.held or site.set_aside):
+            self._rest(site, now)
+
+    def wait(self, site: Site) -> float:
+        """The site's wait w as things stand."""
+        pages = self._pages(site.number)
+        return wait_after(self._politeness, site.took, site.crawl_delay, site.settings.wait, pages)
+
+    # Sites out of the ordinary.
+
+    def resume(self, site: Site, now: float) -> None:
+        """Take a site up again whose state comes from an earlier run."""
+        if site.set_aside:
+            self._aside.add(site.number)
+            set_unready(self._heaps, site.number)
+        elif site.next_visit > now:
+            set_unready(self._heaps, site.number)
+            self._rest(site, now)
+
+    def set_aside(self, site: Site) -> None:
+        """Leave a site alone until nothing else is left."""
+        site.set_aside = True
+        self._aside.add(site.number)
+
+    def release(self, site: Site, now: float) -> None:
+        """What a held site waited for has come."""
+        if site.held:
+            site.held = False
+            self._rest(site, now)
+
+    def send(self, site: Site, errand: Errand) -> None:
+        """Give a site an errand: it is visited for it even when it has no pages."""
+        site.errands.append(errand)
+        if self._heaps.ready[site.number]:
+            set_unready(self._heaps, site.number)
+            self._errands.append(site.number)
+
+    def delay(self, page: int, site: int, at: float) -> None:
+        """Make a page pending again later."""
+        self.delayed[page] = (site, at)
+        self._at(at, _What.PAGE, site=site, page=page)
+
+    def drop_delayed(self, site: int) -> list[int]:
+        """Forget the pages of a site that were to be tried again; their numbers."""
+        pages = [page for page, (owner, _) in self.delayed.items() if owner == site]
+        for page in pages:
+            del self.delayed[page]
+        return pages
+
+    def tidy(self, now: float) -> None:
+        """Forget throttles that are not in use."""
+        for throttles in (self._domains, self._addresses):
+            for name in [name for name, throttle in throttles.items() if throttle.idle and throttle.opens_at <= now]:
+                del throttles[name]
+
+    # Inside.
+
+    def _at(
+        self,
+        at: float,
+        what: _What,
+        *,
+        site: int = -1,
+        page: int = -1,
+        throttle: Throttle | None = None,
+        visit: Visit | None = None,
+    ) -> None:
+        self._order += 1
+        heapq.heappush(self._timers, _Timer(at, self._order, what, site, page, throttle, visit))
+
+    def _advance(self, now: float) -> None:
+        """Do what is due."""
+        timers = self._timers
+        while timers and timers[0].at <= now:
+            timer = heapq.heappop(timers)
+            if timer.what is _What.SITE:
+                self.waiting -= 1
+                self._make_ready(self._site(timer.site))
+            elif timer.what is _What.PAGE:
+                if self.delayed.get(timer.page) == (timer.site, timer.at):
+                    del self.delayed[timer.page]
+                    push(self._heaps, timer.site, timer.page)
+            elif timer.throttle is not None:
+                timer.throttle.woken_at = NEVER
+                self._wake(timer.throttle, now)
+            elif timer.visit is not None and not timer.visit.over:
+                self.answered(timer.visit, now)
+
+    def _rest(self, site: Site, now: float) -> None:
+        """Make a site ready when its wait is over."""
+        if site.next_visit > now:
+            self.waiting += 1
+            self._at(site.next_visit, _What.SITE, site=site.number)
+        else:
+            self._make_ready(site)
+
+    def _make_ready(self, site: Site) -> None:
+        if site.errands:
+            self._errands.append(site.number)
+        else:
+            set_ready(self._heaps, site.number)
+
+    def _end(self, visit: Visit, now: float) -> None:
+        """Give back the places of a visit. One that never entered has opened nothing, and leaves no gap behind."""
+        visit.over = True
+        self.busy -= 1
+        gap = visit.gap if visit.address else 0.0
+        for throttle in (visit.domain_throttle, visit.address_throttle):
+            if throttle is not None:
+                throttle.end(now, gap)
+                self._wake(throttle, now)
+
+    def _throttle(self, throttles: dict[str, Throttle], name: str, limit: int) -> Throttle:
+        throttle = throttles.get(name)
+        if throttle is None:
+            throttle = throttles[name] = Throttle(limit)
+        return throttle
+
+    def _park(self, site: Site, throttle: Throttle, now: float) -> None:
+        throttle.parked.append(site.number)
+        self._wake_later(throttle, now)
+
+    def _wake(self, throttle: Throttle, now: float) -> None:
+        """Let parked sites try again: one where a gap is kept, else as many as there are places."""
+        if throttle.parked and throttle.free(now):
+            places = 1 if throttle.opens_at > 0 else throttle.limit - throttle.open
+            for _ in range(min(places, len(throttle.parked))):
+                self._make_ready(self._site(throttle.parked.popleft()))
+        self._wake_later(throttle, now)
+
+    def _wake_later(self, throttle: Throttle, now: float) -> None:
+        if throttle.parked and now < throttle.opens_at < throttle.woken_at:
+            throttle.woken_at = throttle.opens_at
+            self._at(throttle.opens_at, _What.WAKE, throttle=throttle)
+
+    def _last_resort(self, now: float) -> bool:
+        """Nothing is under way and nothing will happen by itself: wake what is parked, then what was set aside."""
+        stuck = [
+            throttle for group in (self._domains, self._addresses) for throttle in group.values() if throttle.parked
+        ]
+        for throttle in stuck:
+            self._wake(throttle, now)
+        if stuck:
+            return True
+        for number in sorted(self._aside):
+            site = self._site(number)
+            site.set_aside = False
+            site.second_chance = True
+            self._make_ready(site)
+        found = bool(self._aside)
+        self._aside.clear()
+        return found

@@ -1,0 +1,164 @@
+"""What the frontier remembers of a site it has visited, and what of that outlives a restart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+
+from weft.fetch.cookies import Cookie, Jar
+from weft.parse.robots import ALLOW_ALL, DISALLOW_ALL, Robots, parse_robots
+from weft.settings import setting
+from weft.urls import host_of, registered_domain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteSettings:
+    """What can be set for one site, or for all under a domain, in the settings file."""
+
+    wait: float | None = setting(None, "seconds between visits, fixed")
+    per_visit: int | None = setting(None, "pages fetched on one connection")
+    max_pages: int | None = setting(None, "pages of this site")
+    max_depth: int | None = setting(None, "links away from a seed")
+    robots: Literal["obey", "ignore"] | None = setting(None, "what to do about robots.txt")
+    headers: dict[str, str] | None = setting(None, "further request headers")
+
+
+PLAIN = SiteSettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """The settings of single sites: by name, or by `*.domain` for all below a domain."""
+
+    sites: dict[str, SiteSettings] = field(default_factory=dict)
+
+    def of(self, site: str) -> SiteSettings:
+        """The most specific settings for a site.
+
+        >>> Overrides(sites={"*.org": SiteSettings(wait=1.0)}).of("www.example.org").wait
+        1.0
+        """
+        found = self.sites.get(site)
+        rest = site
+        while found is None and rest:
+            found = self.sites.get(f"*.{rest}")
+            rest = rest.partition(".")[2]
+        return found or PLAIN
+
+
+class RobotsRecord(msgspec.Struct, array_like=True):
+    """A robots.txt as it was had: when, and what it said; `body` is None where the status alone decides."""
+
+    fetched_at: float  # wall time
+    allowed: bool  # what holds where there is no body
+    body: bytes | None
+
+
+class SiteMemory(msgspec.Struct, array_like=True):
+    """What is kept of a site across a restart."""
+
+    next_visit: float  # wall time before which it is left alone
+    fetched: int  # pages fetched so far
+    failures: int  # visits in a row that failed
+    set_aside: bool
+    second_chance: bool
+    tls: str
+    cookies: dict[str, Cookie]
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(SiteMemory).decode
+
+
+class Site:
+    """A site that is, was or will be visited by this worker."""
+
+    __slots__ = (
+        "crawl_delay",
+        "domain",
+        "errands",
+        "failures",
+        "fetched",
+        "held",
+        "host",
+        "jar",
+        "name",
+        "next_visit",
+        "number",
+        "robots",
+        "robots_at",
+        "second_chance",
+        "set_aside",
+        "settings",
+        "tls",
+        "took",
+    )
+
+    def __init__(self, number: int, name: str, settings: SiteSettings) -> None:
+        self.number = number
+        self.name = name
+        self.host = host_of(name)
+        self.domain = registered_domain(name)
+        self.settings = settings
+        self.next_visit = 0.0  # monotonic
+        self.took = 0.0  # the last download
+        self.crawl_delay: float | None = None  # as far as it is obeyed
+        self.fetched = 0
+        self.failures = 0  # visits in a row that did not reach it
+        self.held = False  # its robots.txt is being fetched from another site
+        self.set_aside = False
+        self.second_chance = False
+        self.tls = ""  # the verdict on its certificate; "" before the first handshake
+        self.robots: dict[str, Robots] = {}  # by scheme
+        self.robots_at: dict[str, float] = {}  # by scheme: wall time when it was had
+        self.jar = Jar()
+        self.errands: list[Errand] = []
+
+    def __repr__(self) -> str:
+        return f"Site({self.number} {self.name}, {self.fetched} fetched, {self.failures} failures)"
+
+    def learn_robots(self, scheme: str, record: RobotsRecord, agent: str) -> Robots:
+        """Take a robots.txt in."""
+        if record.body is None:
+            robots = ALLOW_ALL if record.allowed else DISALLOW_ALL
+        else:
+            robots = parse_robots(record.body, agent)
+        self.robots[scheme] = robots
+        self.robots_at[scheme] = record.fetched_at
+        return robots
+
+    def memory(self, wall_offset: float) -> bytes:
+        """What must outlive a restart; `wall_offset` is wall time less monotonic time."""
+        return _encode(
+            SiteMemory(
+                self.next_visit + wall_offset,
+                self.fetched,
+                self.failures,
+                self.set_aside,
+                self.second_chance,
+                self.tls,
+                self.jar.cookies,
+            )
+        )
+
+    def remember(self, data: bytes, wall_offset: float) -> None:
+        """Take up where an earlier run left off."""
+        memory = _decode(data)
+        self.next_visit = memory.next_visit - wall_offset
+        self.fetched = memory.fetched
+        self.failures = memory.failures
+        self.set_aside = memory.set_aside
+        self.second_chance = memory.second_chance
+        self.tls = memory.tls
+        self.jar = Jar(memory.cookies)
+
+
+class Errand(msgspec.Struct, frozen=True):
+    """A robots.txt that lives on another site, to be fetched under that site's politeness."""
+
+    url: str
+    hops: int
+    site: int  # for whom
+    scheme: str

@@ -1,0 +1,144 @@
+"""The values that cross borders, and the words they are made of.
+
+Values only move to the right: `seeds → frontier → Turn → fetch → Page → parse → Parsed → store → Record →
+frontier`. They are frozen; a stage returns a new value and never edits the one it was given.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import Final, Self
+
+import msgspec
+
+
+class Reason(Enum):
+    """Why a page failed or a URL was refused: the one list. Its documentation is the reference page of reasons."""
+
+    retry: bool
+    doc: str
+
+    def __new__(cls, text: str, retry: bool, doc: str) -> Self:
+        """A reason is its text; beside it stand whether it is worth another try, and what it means."""
+        member = object.__new__(cls)
+        member._value_ = text
+        member.retry = retry
+        member.doc = doc
+        return member
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    @classmethod
+    def named(cls, text: str) -> Reason:
+        """The reason of a text."""
+        return next(reason for reason in cls if reason.value == text)
+
+    # A rule said no; nothing was asked of the server.
+    NOT_A_URL = "not-a-url", False, "the text cannot be read as a URL of the web"
+    URL_LENGTH = "url-length", False, "the URL is longer than the limit"
+    SCOPE = "scope", False, "the URL lies outside the scope of the crawl"
+    EXCLUDED = "excluded", False, "an exclude pattern matches the URL"
+    NOT_INCLUDED = "not-included", False, "include patterns were given and none matches the URL"
+    EXTENSION = "extension", False, "the file name says a media type that is not collected"
+    DEPTH = "depth", False, "too many links away from the seeds"
+    SITE_PAGES = "site-pages", False, "the site has reached its limit of pages"
+    NOFOLLOW = "nofollow", False, "the page or the link asks that it not be followed"
+    PORT = "port", False, "the port is not for the web"
+    ADDRESS = "special-address", False, "the address is loopback, private or otherwise special, and not allowed"
+    CONTACT = "no-contact", False, "no contact was given, and the address is not loopback"
+    ROBOTS = "robots", False, "robots.txt disallows the URL"
+    ROBOTS_UNREACHABLE = "robots-unreachable", True, "robots.txt could not be had, which means: disallowed for now"
+    SITE_FAILED = "site-failed", False, "the site kept failing and was given up"
+    # No answer came.
+    DNS_NOT_FOUND = "dns-not-found", True, "the name does not exist, or has no address"
+    DNS_FAILED = "dns-failed", True, "the name servers did not answer, or answered with an error"
+    CONNECT_REFUSED = "connect-refused", True, "the server refused the connection"
+    CONNECT_TIMEOUT = "connect-timeout", True, "the connection was not established in time"
+    CONNECT_FAILED = "connect-failed", True, "the connection could not be established (network unreachable, reset …)"
+    TLS = "tls", True, "the TLS handshake failed, or the certificate was refused under --verify-tls"
+    PROXY = "proxy", True, "the proxy could not be reached, or refused"
+    NO_ANSWER = "no-answer", True, "the server closed the connection without an answer"
+    TIMEOUT = "timeout", True, "the answer did not come in time"
+    RESET = "reset", True, "the connection broke before the answer was complete"
+    # An answer came that cannot be used.
+    BAD_ANSWER = "bad-answer", False, "the answer is not HTTP that can be understood"
+    HEADERS = "headers", False, "the answer's header is larger than the limit"
+    STATUS_4XX = "status-4xx", False, "the server says that the request cannot be met (status 400 to 499)"
+    STATUS_429 = "status-429", True, "the server says that it is asked too often"
+    STATUS_5XX = "status-5xx", True, "the server says that it failed (status 500 to 599)"
+    STATUS = "status", False, "the server answered with a status that makes no sense here"
+    TYPE = "type", False, "the answer's media type is not collected"
+    ENCODING = "encoding", False, "the content encoding is broken or unknown; the bytes are kept as they came"
+    EXPANSION = "expansion", False, "the content expands beyond the limit when it is decoded; kept as it came"
+    INTERNAL = "internal", False, "weft itself failed on this page; the log has the traceback"
+
+
+class Kind(IntEnum):
+    """How a URL was found. From IMAGE on it is a part of a page, not a page to be read and followed."""
+
+    SEED = 0
+    A = 1
+    AREA = 2
+    FRAME = 3
+    IFRAME = 4
+    LINK = 5
+    REFRESH = 6
+    REDIRECT = 7
+    SITEMAP = 8  # listed in a sitemap
+    FEED = 9
+    REQUEST = 10  # asked for by an application
+    MAP = 11  # is itself a sitemap
+    ROBOTS = 12
+    IMAGE = 32
+    STYLE = 33
+    SCRIPT = 34
+    PART = 35  # any other part: fonts, media, icons
+
+
+FIRST_REQUISITE: Final = Kind.IMAGE
+
+
+class Turn(msgspec.Struct, frozen=True, gc=False):
+    """Leave to fetch one page now."""
+
+    page: int  # its number in the local frontier; -1 for robots.txt
+    id: int  # the fingerprint of its URL
+    url: str
+    depth: int
+    kind: int
+    via: int  # the id of the page where it was found first, 0 for a seed
+    attempt: int  # 1 for the first
+
+
+class Page(msgspec.Struct, frozen=True, gc=False):
+    """What came of a turn: the exchange as it went over the wire, or the reason why none took place."""
+
+    url: str
+    status: int  # 0 when no answer came
+    reason: Reason | None  # None when the answer is complete, or cut by our own limit
+    request: bytes  # as sent
+    head: bytes  # status line and header lines as received
+    headers: dict[str, str]  # by lower-case name; repeated ones joined by a comma
+    body: bytes  # as received, transfer coding removed, content coding left
+    truncated: str  # "", "length" or "time": cut by our own limit
+    address: str
+    tls: str  # "" for plain HTTP, else the verdict: "ok" or what is wrong with the certificate
+    connected_at: float  # wall time when the connection was opened
+    fetched_at: float  # wall time when the request was sent
+    took: float  # seconds from sending the request to the last byte
+    closed: bool  # the connection is gone
+
+
+class Parsed(msgspec.Struct, frozen=True, gc=False):
+    """What is in a page."""
+
+    type: str  # media type as detected
+    charset: str
+    language: str  # as declared
+    title: str
+    base: str  # what the links are relative to
+    links: list[tuple[str, int]]  # (text as written, kind)
+    nofollow: list[tuple[str, int]]  # links that ask not to be followed
+    follow: bool  # False where the page asks that none of its links be followed
+    reason: Reason | None  # why it could not be read, if so

@@ -1,0 +1,345 @@
+"""The two-level heap: a heap of sites and, under each site, a heap of its pending pages (P0, figure 4).
+
+In: page numbers and site numbers, both dense integers from 0; scores where the ordering has them. Out: the best
+site that is ready, the best page of a site. Everything is flat arrays and compiled functions, because the simulator
+and the live crawler both call this for every page.
+
+A page's number is its place in the order of discovery, so equal scores fall back to first found, first served. A
+site is *ready* when it may be visited; only ready sites with pending pages stand in the heap of sites. Pages found
+for a site that is busy or waiting enter its own heap at once and are seen when it is ready again.
+
+Invariants: `at[s]` is the place of site s in `sites`, or -1; no child comes before its parent; a site's pages lie
+in one block of `pool`, which begins at `block[s]` (-1: none) and has room for `CAPACITY[kind[s]]`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.compiled import compiled, reserve
+
+
+def _capacities() -> NDArray[np.int64]:
+    """Block sizes, each half as large again as the last, so that little of a grown block is spare."""
+    sizes = [4]
+    while sizes[-1] < 2**31:
+        sizes.append(sizes[-1] + max(2, sizes[-1] // 2))
+    return np.array(sizes, dtype=np.int64)
+
+
+CAPACITY = _capacities()
+
+# What `counts` holds.
+IN_HEAP = 0  # sites standing in the heap of sites
+POOLED = 1  # pool slots ever used
+PENDING = 2  # pending pages of all sites
+
+
+class Heaps(NamedTuple):
+    """The arrays of a two-level heap. `score` and `place` have one element where the ordering does not score."""
+
+    pool: NDArray[np.int32]  # the sites' blocks of page numbers, each a binary heap
+    free: NDArray[np.int64]  # by block kind: where a free block begins, or -1; the next one is noted inside it
+    block: NDArray[np.int64]  # by site: where its block begins, or -1
+    kind: NDArray[np.int8]  # by site: its block's kind, an index into CAPACITY
+    length: NDArray[np.int32]  # by site: pending pages
+    ready: NDArray[np.bool_]  # by site: may be visited now
+    at: NDArray[np.int32]  # by site: place in `sites`, or -1
+    sites: NDArray[np.int32]  # the heap of sites
+    score: NDArray[np.float64]  # by page: larger is better
+    place: NDArray[np.int32]  # by page: where it stands in its site's heap, for scores that change
+    counts: NDArray[np.int64]
+    by_size: bool  # sites by their number of pending pages, else by their best page
+
+
+def make_heaps(*, pages: int, sites: int, scored: bool, by_size: bool) -> Heaps:
+    """Empty heaps with room for so many pages and sites; only what is used takes memory."""
+    return Heaps(
+        pool=reserve(4 * pages, np.int32),
+        free=np.full(len(CAPACITY), -1, dtype=np.int64),
+        block=reserve(sites, np.int64),
+        kind=reserve(sites, np.int8),
+        length=reserve(sites, np.int32),
+        ready=reserve(sites, np.bool_),
+        at=reserve(sites, np.int32),
+        sites=reserve(sites, np.int32),
+        score=reserve(pages if scored else 1, np.float64),
+        place=reserve(pages if scored else 1, np.int32),
+        counts=np.zeros(3, dtype=np.int64),
+        by_size=by_size,
+    )
+
+
+@compiled
+def add_site(heaps: Heaps, site: int) -> None:
+    """Make room for a new site, without pages and not ready."""
+    heaps.block[site] = -1
+    heaps.at[site] = -1
+    heaps.length[site] = 0
+    heaps.ready[site] = False
+
+
+@compiled
+def push(heaps: Heaps, site: int, page: int) -> None:
+    """Give a site one more pending page."""
+    n = heaps.length[site]
+    if heaps.block[site] < 0:
+        heaps.kind[site] = 0
+        heaps.block[site] = _allocate(heaps, 0)
+    elif n == CAPACITY[heaps.kind[site]]:
+        _move(heaps, site, heaps.kind[site] + 1)
+    heaps.length[site] = n + 1
+    heaps.counts[PENDING] += 1
+    base = heaps.block[site]
+    heaps.pool[base + n] = page
+    place = _page_up(heaps, base, n)
+    if heaps.at[site] >= 0:
+        if place == 0 or heaps.by_size:
+            _site_up(heaps, heaps.at[site])
+    elif heaps.ready[site]:
+        _enter(heaps, site)
+
+
+@compiled
+def push_all(heaps: Heaps, sites: NDArray[np.int32], pages: NDArray[np.int32]) -> None:
+    """Give sites many pending pages."""
+    for i in range(pages.size):
+        push(heaps, sites[i], pages[i])
+
+
+@compiled
+def pop(heaps: Heaps, site: int) -> int:
+    """Take the best pending page of a site, or -1 when there is none."""
+    n = heaps.length[site]
+    if n == 0:
+        return -1
+    base = heaps.block[site]
+    page = heaps.pool[base]
+    heaps.length[site] = n - 1
+    heaps.counts[PENDING] -= 1
+    if n == 1:
+        _release(heaps, base, heaps.kind[site])
+        heaps.block[site] = -1
+        if heaps.at[site] >= 0:
+            _leave(heaps, site)
+        return int(page)
+    heaps.pool[base] = heaps.pool[base + n - 1]
+    _page_down(heaps, base, n - 1, 0)
+    if heaps.kind[site] > 4 and (n - 1) * 4 < CAPACITY[heaps.kind[site]]:
+        _move(heaps, site, heaps.kind[site] - 2)
+    if heaps.at[site] >= 0:
+        _site_down(heaps, heaps.at[site])
+    return int(page)
+
+
+@compiled
+def set_ready(heaps: Heaps, site: int) -> None:
+    """The site may be visited: it stands in the heap of sites as soon as it has a page."""
+    heaps.ready[site] = True
+    if heaps.length[site] > 0 and heaps.at[site] < 0:
+        _enter(heaps, site)
+
+
+@compiled
+def set_unready(heaps: Heaps, site: int) -> None:
+    """The site may not be visited for now."""
+    heaps.ready[site] = False
+    if heaps.at[site] >= 0:
+        _leave(heaps, site)
+
+
+@compiled
+def take_site(heaps: Heaps) -> int:
+    """Take the best ready site, which is not ready from now on; -1 when there is none."""
+    if heaps.counts[IN_HEAP] == 0:
+        return -1
+    site = int(heaps.sites[0])
+    heaps.ready[site] = False
+    _leave(heaps, site)
+    return site
+
+
+@compiled
+def rescore(heaps: Heaps, site: int, page: int, score: float) -> None:
+    """Change the score of a pending page of a site."""
+    before = heaps.score[page]
+    heaps.score[page] = score
+    base = heaps.block[site]
+    if score > before:
+        place = _page_up(heaps, base, heaps.place[page])
+        if place == 0 and heaps.at[site] >= 0 and not heaps.by_size:
+            _site_up(heaps, heaps.at[site])
+    elif score < before:
+        top = heaps.place[page] == 0
+        _page_down(heaps, base, heaps.length[site], heaps.place[page])
+        if top and heaps.at[site] >= 0:
+            _site_down(heaps, heaps.at[site])
+
+
+# The heap of pages within a site.
+
+
+@compiled
+def _earlier(heaps: Heaps, a: int, b: int) -> bool:
+    """Does page a come before page b?"""
+    if heaps.score.size > 1 and heaps.score[a] != heaps.score[b]:
+        return bool(heaps.score[a] > heaps.score[b])
+    return a < b
+
+
+@compiled
+def _page_up(heaps: Heaps, base: int, at: int) -> int:
+    """Let the page at a place rise to where it belongs; return that place."""
+    pool = heaps.pool
+    page = pool[base + at]
+    while at > 0:
+        above = (at - 1) >> 1
+        other = pool[base + above]
+        if not _earlier(heaps, page, other):
+            break
+        pool[base + at] = other
+        if heaps.place.size > 1:
+            heaps.place[other] = at
+        at = above
+    pool[base + at] = page
+    if heaps.place.size > 1:
+        heaps.place[page] = at
+    return at
+
+
+@compiled
+def _page_down(heaps: Heaps, base: int, n: int, at: int) -> None:
+    """Let the page at a place sink to where it belongs among the first n."""
+    pool = heaps.pool
+    page = pool[base + at]
+    while True:
+        below = 2 * at + 1
+        if below >= n:
+            break
+        if below + 1 < n and _earlier(heaps, pool[base + below + 1], pool[base + below]):
+            below += 1
+        other = pool[base + below]
+        if not _earlier(heaps, other, page):
+            break
+        pool[base + at] = other
+        if heaps.place.size > 1:
+            heaps.place[other] = at
+        at = below
+    pool[base + at] = page
+    if heaps.place.size > 1:
+        heaps.place[page] = at
+
+
+# The heap of sites.
+
+
+@compiled
+def _ahead(heaps: Heaps, a: int, b: int) -> bool:
+    """Does site a come before site b? Both have pending pages."""
+    top_a = heaps.pool[heaps.block[a]]
+    top_b = heaps.pool[heaps.block[b]]
+    if heaps.by_size:
+        if heaps.length[a] != heaps.length[b]:
+            return bool(heaps.length[a] > heaps.length[b])
+        return bool(top_a < top_b)
+    return _earlier(heaps, top_a, top_b)
+
+
+@compiled
+def _enter(heaps: Heaps, site: int) -> None:
+    n = heaps.counts[IN_HEAP]
+    heaps.counts[IN_HEAP] = n + 1
+    heaps.sites[n] = site
+    heaps.at[site] = n
+    _site_up(heaps, n)
+
+
+@compiled
+def _leave(heaps: Heaps, site: int) -> None:
+    n = heaps.counts[IN_HEAP] - 1
+    heaps.counts[IN_HEAP] = n
+    at = heaps.at[site]
+    heaps.at[site] = -1
+    if at < n:
+        heaps.sites[at] = heaps.sites[n]
+        heaps.at[heaps.sites[at]] = at
+        if not _site_up(heaps, at):
+            _site_down(heaps, at)
+
+
+@compiled
+def _site_up(heaps: Heaps, at: int) -> bool:
+    sites = heaps.sites
+    site = sites[at]
+    start = at
+    while at > 0:
+        above = (at - 1) >> 1
+        other = sites[above]
+        if not _ahead(heaps, site, other):
+            break
+        sites[at] = other
+        heaps.at[other] = at
+        at = above
+    sites[at] = site
+    heaps.at[site] = at
+    return at != start
+
+
+@compiled
+def _site_down(heaps: Heaps, at: int) -> None:
+    sites = heaps.sites
+    n = heaps.counts[IN_HEAP]
+    site = sites[at]
+    while True:
+        below = 2 * at + 1
+        if below >= n:
+            break
+        if below + 1 < n and _ahead(heaps, sites[below + 1], sites[below]):
+            below += 1
+        other = sites[below]
+        if not _ahead(heaps, other, site):
+            break
+        sites[at] = other
+        heaps.at[other] = at
+        at = below
+    sites[at] = site
+    heaps.at[site] = at
+
+
+# Blocks of the pool. A free block holds the start of the next free one of its kind in its first two slots.
+
+
+@compiled
+def _allocate(heaps: Heaps, kind: int) -> int:
+    start = heaps.free[kind]
+    if start >= 0:
+        low, high = np.int64(heaps.pool[start]), np.int64(heaps.pool[start + 1])
+        heaps.free[kind] = (high << 31) + low if high >= 0 else -1
+        return int(start)
+    start = heaps.counts[POOLED]
+    if start + CAPACITY[kind] > heaps.pool.size:
+        raise MemoryError("the frontier's page pool is full")
+    heaps.counts[POOLED] = start + CAPACITY[kind]
+    return int(start)
+
+
+@compiled
+def _release(heaps: Heaps, start: int, kind: int) -> None:
+    following = heaps.free[kind]
+    heaps.pool[start] = following & 0x7FFFFFFF if following >= 0 else 0
+    heaps.pool[start + 1] = following >> 31 if following >= 0 else -1
+    heaps.free[kind] = start
+
+
+@compiled
+def _move(heaps: Heaps, site: int, kind: int) -> None:
+    """Give a site's pages a block of another kind."""
+    old, old_kind = heaps.block[site], heaps.kind[site]
+    new = _allocate(heaps, kind)
+    heaps.pool[new : new + heaps.length[site]] = heaps.pool[old : old + heaps.length[site]]
+    _release(heaps, old, old_kind)
+    heaps.block[site] = new
+    heaps.kind[site] = kind

@@ -1,0 +1,169 @@
+"""Content codings and charsets. In: bytes as they came, with what the header says of them. Out: bytes to be read,
+and their charset.
+
+Everything is tolerated: a stream that breaks off gives what could be decoded. The expanded size is bounded, because
+a small answer can expand a thousandfold.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from functools import lru_cache
+
+import brotli
+import zstandard
+from isal import isal_zlib
+from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
+
+from weft.model import Reason
+
+_BROKEN: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub says it is an instance
+_MOST_CODINGS = 8  # nobody means more; each could expand what the one before gave
+
+
+def decode_content(body: bytes, coding: str, limit: int) -> tuple[bytes, Reason | None]:
+    """Undo the content codings, at most `limit` bytes of result; the reason says what went wrong, if anything.
+
+    >>> decode_content(isal_zlib.compress(b"hello"), "deflate", 100)
+    (b'hello', None)
+    """
+    names = [part.strip().lower() for part in coding.split(",")]
+    if len(names) > _MOST_CODINGS:
+        return b"", Reason.ENCODING
+    for name in reversed(names):
+        if name in ("", "identity", "utf-8", "none"):  # the last two are common mistakes and mean nothing
+            continue
+        decoder = _DECODERS.get(name)
+        if decoder is None:
+            return b"", Reason.ENCODING
+        try:
+            body, complete = decoder(body, limit)
+        except (_BROKEN, brotli.error, zstandard.ZstdError, MemoryError):
+            return b"", Reason.ENCODING
+        if not complete:
+            return body, Reason.EXPANSION
+    return body, None
+
+
+def _gzip(body: bytes, limit: int) -> tuple[bytes, bool]:
+    """gzip, several members too; a stream that breaks off gives what there is of it."""
+    parts: list[bytes] = []
+    room = limit
+    while body and room > 0:
+        decoder = isal_zlib.decompressobj(wbits=31)
+        try:
+            part = decoder.decompress(body, room)
+        except _BROKEN:
+            if parts:  # rubbish after the last member
+                break
+            raise
+        parts.append(part)
+        room -= len(part)
+        if not decoder.eof:  # broken off, or out of room
+            return b"".join(parts), room > 0
+        body = decoder.unused_data
+    return b"".join(parts), room > 0 or not body
+
+
+def _deflate(body: bytes, limit: int) -> tuple[bytes, bool]:
+    """Deflate as the standard has it, with a zlib header, or raw as many servers send it."""
+    for wbits in (15, -15):
+        decoder = isal_zlib.decompressobj(wbits=wbits)
+        try:
+            result = decoder.decompress(body, limit)
+        except _BROKEN:
+            if wbits < 0:
+                raise
+            continue
+        return result, decoder.eof or len(result) < limit
+    raise AssertionError("one of the two forms returns or raises")
+
+
+def _brotli(body: bytes, limit: int) -> tuple[bytes, bool]:
+    decoder = brotli.Decompressor()
+    result = decoder.process(body, output_buffer_limit=limit)
+    while len(result) < limit and not decoder.is_finished() and not decoder.can_accept_more_data():
+        result += decoder.process(b"", output_buffer_limit=limit - len(result))
+    # It may give a little more than it was asked for.
+    return result[:limit], len(result) <= limit and (decoder.is_finished() or len(result) < limit)
+
+
+def _zstd(body: bytes, limit: int) -> tuple[bytes, bool]:
+    with zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(body, read_across_frames=True) as reader:
+        result = reader.read(limit)
+        return result, len(result) < limit or not reader.read(1)
+
+
+_DECODERS = {
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": _deflate,
+    "br": _brotli,
+    "zstd": _zstd,
+}
+
+_META_CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([a-zA-Z0-9_:.+-]{2,40})""", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"""<\?xml[^>]+encoding\s*=\s*["']([a-zA-Z0-9_:.+-]{2,40})["']""")
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_LONGEST_LABEL = 40
+_LOOKED_AT = 4096  # a browser looks for <meta charset> in the first 1024 bytes; real pages have it later at times
+
+# Python's codecs of these names are narrower than what browsers read under the same names.
+_WIDER = {
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+    "gbk": "gb18030",
+    "iso8859-11": "cp874",
+}
+
+
+@lru_cache(maxsize=1024)
+def known_charset(label: str) -> str:
+    """The Python codec that a charset label means on the web ("latin1" is windows-1252 there), or "".
+
+    >>> known_charset("ISO-8859-1"), known_charset("nonsense")
+    ('cp1252', '')
+    """
+    label = label.strip().strip("\"'").lower()
+    mapped = map_encoding_to_html5(label, fallback_utf8=False) if label else None
+    if not mapped:
+        return ""
+    try:
+        name = codecs.lookup(mapped).name
+    except LookupError:
+        return ""
+    return _WIDER.get(name, name)
+
+
+def charset_of(body: bytes, declared: str) -> str:
+    """The charset of a text: by byte order mark, header, meta or XML declaration, else by looking at the bytes."""
+    for mark, name in _BOMS:
+        if body.startswith(mark):
+            return name
+    start = body[:_LOOKED_AT]
+    wide = _wide(start) if b"\x00" in start else ""
+    if declared and (name := known_charset(declared[:_LONGEST_LABEL])) and (wide or not name.startswith("utf-16")):
+        return name
+    if wide:
+        return wide
+    found = _META_CHARSET.search(start) or _XML_ENCODING.search(start)
+    if found and (name := known_charset(found[1].decode("ascii"))):
+        # A document whose declaration can be read as ASCII is not in UTF-16, whatever it says.
+        return "utf-8" if name.startswith("utf-16") else name
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.end >= len(body) and error.reason == "unexpected end of data":
+            return "utf-8"  # cut in the middle of a character
+        return known_charset(detect_encoding(body[:65_536]) or "") or "cp1252"
+    return "utf-8"
+
+
+def _wide(start: bytes) -> str:
+    """UTF-16 without a mark: every other byte of its markup is zero."""
+    even, odd = start[0::2].count(0), start[1::2].count(0)
+    if 4 * max(even, odd) < len(start) // 2 or 4 * min(even, odd) > max(even, odd):
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"

@@ -1,0 +1,125 @@
+"""Sitemaps and feeds. In: bytes of XML, JSON or text. Out: the URLs in them, and the further sitemaps of an index.
+
+Read as a stream and forgivingly: wrong or missing namespaces, a BOM, XML that breaks off (what came before counts),
+ampersands that nobody escaped, plain text with one URL a line, RSS, Atom and JSON feeds. expat refuses entity bombs
+by itself.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.parsers.expat
+from typing import NamedTuple
+
+import msgspec
+
+from weft.parse.decode import charset_of
+
+MOST_URLS = 50_000  # the protocol's own limit for one file
+
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_STRAY_AMPERSAND = re.compile("&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)")
+
+
+class Sitemap(NamedTuple):
+    """What a sitemap or feed lists."""
+
+    pages: list[str]
+    maps: list[str]
+
+
+def parse_sitemap(body: bytes, charset: str = "utf-8") -> Sitemap:
+    r"""Read a sitemap, a sitemap index, a feed or a text file of URLs.
+
+    >>> parse_sitemap(b"http://a/1\nhttp://a/2 \n").pages
+    ['http://a/1', 'http://a/2']
+    """
+    start = body[:256].lstrip(_BLANK)
+    if start.startswith(b"<") or b"\x00<" in start or b"<\x00" in start:
+        return _read_xml(body.lstrip(_BLANK))
+    if start.startswith(b"{"):
+        return Sitemap(_read_json(body), [])
+    text = body.decode(charset, "replace").lstrip("\ufeff")
+    lines = [line.strip() for line in text.splitlines()]
+    return Sitemap([line for line in lines if line.startswith(("http://", "https://"))][:MOST_URLS], [])
+
+
+def _read_xml(body: bytes) -> Sitemap:
+    """Read XML as it is; where that breaks off, once more with what is commonly wrong with it mended."""
+    strict = _Reader()
+    if strict.read(body):
+        return strict.result
+    text = _NOT_XML.sub("", body.decode(charset_of(body, ""), "replace"))
+    mended = _Reader("utf-8")
+    mended.read(_STRAY_AMPERSAND.sub("&amp;", text).encode("utf-8", "replace"))
+    return max(strict.result, mended.result, key=lambda listed: len(listed.pages) + len(listed.maps))
+
+
+class _Reader:
+    """An expat handler that keeps the text of <loc> and <link>, wherever they stand."""
+
+    def __init__(self, charset: str | None = None) -> None:
+        self.result = Sitemap([], [])
+        self._charset = charset  # None: as the document declares it
+        self._path: list[str] = []
+        self._text: list[str] | None = None
+
+    def read(self, body: bytes) -> bool:
+        """Read a document as far as it can be read; was that to its end?"""
+        parser = xml.parsers.expat.ParserCreate(self._charset)
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        try:
+            parser.Parse(body, True)
+        except (xml.parsers.expat.ExpatError, ValueError, LookupError):  # the last two: a charset that expat lacks
+            return False
+        return True
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        local = name.rpartition(":")[2].lower()
+        self._path.append(local)
+        self._text = None
+        if local in ("loc", "link"):
+            written = attributes.get("href", "").strip()
+            if not written:
+                self._text = []
+            elif attributes.get("rel", "alternate") == "alternate":
+                self._keep(written)
+
+    def _characters(self, text: str) -> None:
+        if self._text is not None:
+            self._text.append(text)
+
+    def _end(self, _name: str) -> None:
+        if self._text is not None:
+            self._keep("".join(self._text).strip())
+            self._text = None
+        if self._path:
+            self._path.pop()
+
+    def _keep(self, written: str) -> None:
+        above = self._path[-2] if len(self._path) > 1 else ""
+        kept = self.result.maps if above == "sitemap" else self.result.pages
+        # A picture or film that belongs to a page is listed with a <loc> of its own.
+        if written and above not in ("image", "video") and len(kept) < MOST_URLS:
+            kept.append(written)
+
+
+class _Item(msgspec.Struct):
+    url: str = ""
+
+
+class _Feed(msgspec.Struct):
+    items: list[_Item] = []
+
+
+def _read_json(body: bytes) -> list[str]:
+    """The pages of a JSON feed; of anything else none."""
+    try:
+        feed = msgspec.json.decode(body.lstrip(_BLANK), type=_Feed)
+    except (msgspec.MsgspecError, UnicodeError):
+        return []
+    return [item.url for item in feed.items[:MOST_URLS] if item.url]

@@ -1,0 +1,232 @@
+"""Columns: what is known of each fetch, each link and each URL, for other programs to query at once. In: rows. Out:
+Parquet.
+
+Rows go to a journal first, an Arrow stream that ends in `.open`: it can be cut at any committed length and still
+opens. When a part is full, or the crawl stops, it becomes a Parquet file by writing beside and renaming.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pyarrow import ipc
+
+from weft.store.volumes import last_number, writing
+
+_ROW_GROUP = 65_536
+_WHEN = pa.timestamp("us", tz="UTC")
+
+PAGES = pa.schema(
+    [
+        pa.field("id", pa.uint64(), nullable=False, metadata={"doc": "64-bit fingerprint of the URL"}),
+        pa.field("url", pa.string(), nullable=False, metadata={"doc": "the URL asked for, in normal form"}),
+        pa.field(
+            "site",
+            pa.string(),
+            nullable=False,
+            metadata={"doc": "host, with its port where that is not the default one"},
+        ),
+        pa.field("ip", pa.string(), metadata={"doc": "address it was fetched from"}),
+        pa.field("kind", pa.string(), metadata={"doc": "how the URL was found: seed, a, redirect, robots, image …"}),
+        pa.field("depth", pa.int16(), metadata={"doc": "links away from a seed"}),
+        pa.field("via", pa.uint64(), metadata={"doc": "id of the page where it was found first"}),
+        pa.field("attempt", pa.int16(), metadata={"doc": "1 for the first try"}),
+        pa.field("final", pa.bool_(), metadata={"doc": "false when the page will be tried again"}),
+        pa.field("visit", pa.int64(), metadata={"doc": "number of the connection"}),
+        pa.field("status", pa.int16(), metadata={"doc": "HTTP status, null when no answer came"}),
+        pa.field(
+            "reason", pa.string(), metadata={"doc": "why it failed, from the list of reasons; null when it did not"}
+        ),
+        pa.field("connected_at", _WHEN, metadata={"doc": "when the connection was opened"}),
+        pa.field("fetched_at", _WHEN, metadata={"doc": "when the request was made"}),
+        pa.field("closed_at", _WHEN, metadata={"doc": "when the connection was closed, on the row of its last page"}),
+        pa.field("took", pa.float32(), metadata={"doc": "seconds from the request to the last byte"}),
+        pa.field("declared_type", pa.string(), metadata={"doc": "media type in the header"}),
+        pa.field("detected_type", pa.string(), metadata={"doc": "media type as found by looking"}),
+        pa.field("charset", pa.string(), metadata={"doc": "charset of the text"}),
+        pa.field("language", pa.string(), metadata={"doc": "language as the page declares it"}),
+        pa.field("title", pa.string(), metadata={"doc": "title of the page"}),
+        pa.field("bytes", pa.int64(), metadata={"doc": "size of the content as it came"}),
+        pa.field(
+            "truncated", pa.string(), metadata={"doc": "length, time or disconnect when the content is not whole"}
+        ),
+        pa.field("digest", pa.string(), metadata={"doc": "SHA-1 of the content, as in the WARC"}),
+        pa.field(
+            "duplicate_of", pa.uint64(), metadata={"doc": "id of the URL under which the same content was stored first"}
+        ),
+        pa.field("links", pa.int32(), metadata={"doc": "links found on it"}),
+        pa.field("etag", pa.string(), metadata={"doc": "ETag header"}),
+        pa.field("last_modified", pa.string(), metadata={"doc": "Last-Modified header"}),
+        pa.field("redirect", pa.string(), metadata={"doc": "where it redirects to, in normal form"}),
+        pa.field("tls", pa.string(), metadata={"doc": "verdict on the certificate: ok, expired, self-signed …"}),
+        pa.field("volume", pa.string(), metadata={"doc": "WARC file, null when nothing was stored"}),
+        pa.field("offset", pa.int64(), metadata={"doc": "where its record begins"}),
+        pa.field("length", pa.int64(), metadata={"doc": "how long its record is, compressed"}),
+    ]
+)
+
+LINKS = pa.schema(
+    [
+        pa.field("source", pa.uint64(), nullable=False, metadata={"doc": "id of the page the link is on"}),
+        pa.field("target", pa.uint64(), nullable=False, metadata={"doc": "id of the URL it leads to"}),
+        pa.field("kind", pa.uint8(), nullable=False, metadata={"doc": "number of the kind of link (see the glossary)"}),
+    ]
+)
+
+URLS = pa.schema(
+    [
+        pa.field("id", pa.uint64(), nullable=False, metadata={"doc": "64-bit fingerprint of the URL"}),
+        pa.field(
+            "url",
+            pa.string(),
+            nullable=False,
+            metadata={"doc": "the URL in normal form; one id may stand here more than once"},
+        ),
+    ]
+)
+
+
+class Journal:
+    """The growing part of one table."""
+
+    def __init__(self, folder: Path, schema: pa.Schema, *, batch: int = 2000, part_bytes: int = 256_000_000) -> None:
+        self._folder = folder
+        self._schema = schema
+        self._number = 0
+        self._batch = batch
+        self._part_bytes = part_bytes
+        self._rows: list[Sequence[Any]] = []
+        self._file: Any = None
+        self._writer: Any = None
+        self._path = folder
+
+    def __repr__(self) -> str:
+        return f"Journal({self._path.name}, {len(self._rows)} rows waiting)"
+
+    @property
+    def name(self) -> str:
+        """The open part, with its folder."""
+        return f"{self._folder.name}/{self._path.name}"
+
+    @property
+    def length(self) -> int:
+        """Bytes of the open part on disk, when flushed."""
+        return 0 if self._file is None else int(self._file.tell())
+
+    def append(self, row: Sequence[Any]) -> None:
+        """Take a row, its values in the order of the schema."""
+        self._rows.append(row)
+        if len(self._rows) >= self._batch:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that wait."""
+        if self._rows:
+            rows, self._rows = self._rows, []
+            arrays = [
+                pa.array(values, type=field.type)
+                for values, field in zip(zip(*rows, strict=True), self._schema, strict=True)
+            ]
+            self.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write rows that are in columns already."""
+        with writing(self._path):
+            if self._writer is None:
+                self._begin()
+            self._writer.write_batch(batch)
+            if self.length >= self._part_bytes:
+                self.seal()
+
+    def seal(self) -> None:
+        """Turn the open part into a Parquet file, beside it and then in its place."""
+        self.flush()
+        if self._writer is None:
+            return
+        self._file.close()
+        self._file = self._writer = None
+        with writing(self._path):
+            seal_part(self._path)
+
+    def _begin(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._number = max(self._number, last_number(self._folder, "part-*")) + 1
+        self._path = self._folder / f"part-{self._number:05d}.arrow.open"
+        self._file = pa.OSFile(str(self._path), "wb")
+        self._writer = ipc.new_stream(self._file, self._schema)
+
+
+class LinkJournal:
+    """The links table, whose rows come as arrays."""
+
+    def __init__(self, journal: Journal, *, batch: int = 50_000) -> None:
+        self._journal = journal
+        self._batch = batch
+        self._sources: list[int] = []
+        self._counts: list[int] = []
+        self._targets: list[NDArray[np.uint64]] = []
+        self._kinds: list[NDArray[np.uint8]] = []
+        self._waiting = 0
+
+    def append(self, source: int, targets: list[int], kinds: list[int]) -> None:
+        """Take the links of one page."""
+        self._sources.append(source)
+        self._counts.append(len(targets))
+        self._targets.append(np.array(targets, dtype=np.uint64))
+        self._kinds.append(np.array(kinds, dtype=np.uint8))
+        self._waiting += len(targets)
+        if self._waiting >= self._batch:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the links that wait."""
+        if self._waiting:
+            batch = pa.RecordBatch.from_arrays(
+                [
+                    pa.array(np.repeat(np.array(self._sources, dtype=np.uint64), self._counts)),
+                    pa.array(np.concatenate(self._targets)),
+                    pa.array(np.concatenate(self._kinds)),
+                ],
+                schema=LINKS,
+            )
+            self._sources, self._counts, self._targets, self._kinds, self._waiting = [], [], [], [], 0
+            self._journal.write(batch)
+
+
+def seal_part(path: Path) -> Path:
+    """Write a journal as Parquet, a batch at a time, and put it in the journal's place."""
+    sealed = path.with_name(path.name.removesuffix(".arrow.open") + ".parquet")
+    beside = sealed.with_suffix(".parquet.new")
+    with (
+        ipc.open_stream(pa.OSFile(str(path), "rb")) as reader,
+        pq.ParquetWriter(beside, reader.schema, compression="zstd") as writer,
+    ):
+        waiting: list[pa.RecordBatch] = []
+        for batch in read_batches(reader):
+            waiting.append(batch)
+            if sum(part.num_rows for part in waiting) >= _ROW_GROUP:
+                writer.write_table(pa.Table.from_batches(waiting))
+                waiting = []
+        if waiting:
+            writer.write_table(pa.Table.from_batches(waiting))
+    with beside.open("rb") as file:
+        os.fsync(file.fileno())
+    beside.rename(sealed)
+    path.unlink()
+    return sealed
+
+
+def read_batches(reader: Any) -> Iterable[pa.RecordBatch]:
+    """The batches of a stream that may have no end mark, because it was cut or is being written."""
+    while True:
+        try:
+            yield reader.read_next_batch()
+        except (StopIteration, pa.ArrowInvalid, OSError):
+            return

@@ -1,0 +1,63 @@
+"""The crawl log: one line a fetch, to follow with tail. In: `Fetched` events. Out: lines of tab-separated fields.
+
+The fields: time, status or reason, bytes, seconds, kind, depth, attempt, URL, media type, address, digest, where it
+was found. A failed fetch has `status reason`, and `retry` behind it when it will be tried again.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from weft.events import Event, Fetched
+from weft.model import Kind
+from weft.store.volumes import writing
+from weft.store.warc import warc_date
+
+FIELDS = ("time", "result", "bytes", "took", "kind", "depth", "attempt", "url", "type", "address", "digest", "via")
+_KINDS = {kind.value: kind.name.lower() for kind in Kind}
+
+
+class CrawlLog:
+    """The log of one worker."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._lines: list[str] = []
+
+    def __repr__(self) -> str:
+        return f"CrawlLog({self._path.name}, {len(self._lines)} lines waiting)"
+
+    def on_event(self, event: Event) -> None:
+        """Take an event."""
+        if isinstance(event, Fetched):
+            self._lines.append(log_line(event))
+
+    def flush(self) -> None:
+        """Write the lines that wait."""
+        if self._lines:
+            data = "".join(self._lines).encode("utf-8", "replace")
+            self._lines = []
+            with writing(self._path):
+                os.write(self._file, data)
+
+    def close(self) -> None:
+        """Write what is left and give the file back."""
+        self.flush()
+        os.close(self._file)
+
+
+def log_line(event: Fetched) -> str:
+    """An event as a line of the log."""
+    turn, page = event.turn, event.page
+    result = str(page.status) if event.reason is None else f"{page.status or '-'} {event.reason.value}"
+    if not event.final:
+        result += " retry"
+    found = event.parsed.type if event.parsed is not None and event.parsed.type else "-"
+    return (
+        f"{warc_date(page.fetched_at)}\t{result}\t{len(page.body)}\t{page.took:.3f}\t{_KINDS[turn.kind]}\t{turn.depth}\t{turn.attempt}\t"
+        f"{turn.url}\t{found}\t{page.address or '-'}\t{event.digest or '-'}\t{turn.via:016x}\n"
+    )

@@ -1,0 +1,87 @@
+"""A crawl's directory read back, also while the crawl runs. In: an id. Out: its rows, its records, who links to it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import ipc
+
+from weft.errors import UsageError, WeftError
+from weft.store.columns import read_batches
+
+
+class Record(NamedTuple):
+    """A record of a volume."""
+
+    warc: dict[str, str]  # its WARC header
+    head: bytes  # the HTTP header in it
+    body: bytes  # the content, as it came
+
+
+class CrawlFiles:
+    """What a crawl has written so far."""
+
+    def __init__(self, out: Path) -> None:
+        if not (out / "crawl.toml").exists():
+            raise UsageError("there is no crawl here", where=str(out), todo="give the directory of a crawl (its --out)")
+        self.out = out
+
+    def rows(self, url_id: int) -> list[dict[str, Any]]:
+        """Every fetch of a URL, the oldest first."""
+        found = [row for batch in self._batches("pages") for row in _where(batch, "id", url_id).to_pylist()]
+        return sorted(found, key=lambda row: row["fetched_at"])
+
+    def linked_from(self, url_id: int, most: int = 5) -> list[tuple[int, int]]:
+        """Pages that link to a URL: their ids, and the kinds of the links."""
+        found: list[tuple[int, int]] = []
+        for batch in self._batches("links"):
+            rows = _where(batch, "target", url_id).to_pydict()
+            found += zip(rows["source"], rows["kind"], strict=True)
+            if len(found) >= most:
+                break
+        return found[:most]
+
+    def url(self, url_id: int) -> str | None:
+        """The URL of an id."""
+        for batch in self._batches("urls"):
+            rows = _where(batch, "id", url_id)
+            if rows.num_rows:
+                return str(rows.column("url")[0].as_py())
+        return None
+
+    def record(self, row: dict[str, Any]) -> Record:
+        """The record that a row of `pages` names."""
+        path = self.out / "volumes" / row["volume"]
+        if not path.exists():
+            path = path.with_name(f"{path.name}.open")
+        try:
+            with path.open("rb") as file:
+                file.seek(row["offset"])
+                data = zlib.decompress(file.read(row["length"]), wbits=31)
+        except (OSError, zlib.error) as error:
+            where = f"{path}, offset {row['offset']}"
+            raise WeftError(f"cannot read the record: {error}", where=where, todo="is the volume whole?") from error
+        warc, _, block = data.partition(b"\r\n\r\n")
+        fields = (line.partition(": ") for line in warc.decode().splitlines()[1:])
+        head, gap, body = block[:-4].partition(b"\r\n\r\n")
+        return Record({name: value for name, _, value in fields}, head + gap, body)
+
+    def _batches(self, table: str) -> Iterator[pa.RecordBatch]:
+        for path in sorted((self.out / table).glob("*.parquet")):
+            yield from pq.ParquetFile(path).iter_batches()
+        for path in sorted((self.out / table).glob("*.arrow.open")):
+            try:
+                with ipc.open_stream(pa.OSFile(str(path), "rb")) as reader:
+                    yield from read_batches(reader)
+            except (OSError, pa.ArrowInvalid):
+                continue  # it was sealed in this moment, or holds nothing yet
+
+
+def _where(batch: pa.RecordBatch, column: str, value: int) -> pa.RecordBatch:
+    return batch.filter(pc.equal(batch.column(column), pa.scalar(value, type=pa.uint64())))

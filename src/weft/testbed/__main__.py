@@ -1,0 +1,5 @@
+"""The child process of `weft.testbed.bed`."""
+
+from weft.testbed.bed import child_main
+
+child_main()

@@ -1,0 +1,386 @@
+"""HTTP/1.1 as the testbed's servers speak it. In: bytes of a connection. Out: answers, and lines of the log.
+
+Written by hand because every part of it must be at our command: when the last byte leaves, what is wrong
+with an answer, when a connection ends. Keep-alive, pipelining, HEAD, HTTP/1.0 and absolute request targets
+are understood; a request with a body is refused.
+
+Invariant: a connection works on one request at a time, in order; each gets one line in the log, when its
+answer's last byte has been handed to the kernel, or when the connection ended before that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
+
+from weft.testbed.answers import REASONS, Answer, Asked, Delivery, plain_answer
+from weft.testbed.log import RequestLog, Stopwatch, cleaned
+from weft.testbed.messages import Fields, in_chunks, split_absolute
+from weft.testbed.tls import Certificates, Secured
+from weft.testbed.web import Web
+
+LONGEST_HEAD = 16_384
+LONGEST_QUEUE = 1 << 20
+"""Bytes of requests that may wait behind one that is worked on."""
+
+_CHUNKED = Delivery.CHUNKED  # looking into an enumeration takes longer than looking here
+_TRICKLE = b"<p>and so on</p>\n"
+_TRICKLE_S = 0.2
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+
+class Manners(NamedTuple):
+    """How the servers treat connections."""
+
+    keep_alive_s: float = 15.0
+    """An idle connection is closed after this."""
+    requests: int = 0
+    """Requests answered on one connection; 0 is no limit."""
+    announce: bool = False
+    """Whether answers carry a Keep-Alive header with these two."""
+    connections: int = 4_000
+    """Connections at once."""
+    hang_s: float = 30.0
+    rate_kbs: float = 0.0
+
+
+@dataclass(slots=True)
+class Shared:
+    """What all connections of a process have in common."""
+
+    web: Web
+    log: RequestLog
+    clock: Stopwatch
+    manners: Manners
+    certificates: Certificates | None = None
+    number: int = 0
+    """Number of the latest connection; processes count in steps, so that no two have the same."""
+    step: int = 1
+    date: bytes = b""
+    """The Date header; whoever runs the loop keeps it right."""
+    connections: set[Connection] = field(default_factory=set)
+
+
+class _Client:
+    """Who asks for what: read once for all requests of a connection that repeat their header fields."""
+
+    __slots__ = ("agent", "asked", "fields", "prefix", "site", "text")
+
+    def __init__(self, text: bytes, connection: Connection, named: bytes | None = None) -> None:
+        self.text = text if named is None else b""
+        self.fields = fields = Fields(text)
+        host = fields.host if named is None else named
+        self.agent = cleaned(fields.agent)
+        self.asked = Asked(connection.secure, fields.encodings, fields.cookie)
+        self.site = connection.find_site(host)
+        self.prefix = connection.log_prefix(b"request", self.site, host)
+
+
+class Connection(asyncio.Protocol):
+    """One connection."""
+
+    __slots__ = (
+        *("_address", "_arrived", "_buffer", "_busy", "_client", "_closing", "_failing", "_first_byte", "_line"),
+        *("_opened", "_requests", "_shared", "_timer", "_tls", "_transport", "active_at", "number", "secure"),
+    )
+
+    def __init__(self, shared: Shared, *, secure: bool) -> None:
+        self._shared = shared
+        self.secure = secure
+        self.number = 0
+        self._address = ""
+        self._opened = self.active_at = shared.clock.read()
+        self._transport: asyncio.Transport | None = None
+        self._tls: Secured | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._client: _Client | None = None
+        self._requests = 0
+        self._buffer = b""
+        self._arrived = 0.0  # when the first byte in the buffer was read
+        self._first_byte = 0.0  # the same of the request that is worked on
+        self._busy = False  # with an answer
+        self._closing = False  # after this answer
+        self._failing = False  # the answer ends with the connection
+        self._line: tuple[bytes, int, int, str, bytes] | None = None  # what the log will say of the answer
+
+    # Life of a connection
+
+    def connection_made(self, base: asyncio.BaseTransport) -> None:
+        """Begin, unless the client comes from outside or is one too many."""
+        transport = cast("asyncio.Transport", base)
+        shared = self._shared
+        self._address = transport.get_extra_info("sockname")[0]
+        if not self._address.startswith("127.") or len(shared.connections) >= shared.manners.connections:
+            transport.abort()
+            return
+        shared.number += shared.step
+        self.number = shared.number
+        shared.connections.add(self)
+        # Limits of zero: a write is tried at once, and what the kernel does not take is told by `resume_writing`.
+        transport.set_write_buffer_limits(high=0)
+        self._transport = transport
+        if shared.certificates is not None and self.secure:
+            self._tls = Secured(shared.certificates.first_context(self._address))
+
+    def data_received(self, data: bytes) -> None:
+        """Answer the requests in these bytes."""
+        now = self.active_at = self._shared.clock.read()
+        if self._tls is not None:
+            data = self._unseal(self._tls, data)
+        if self._buffer:
+            self._buffer += data
+            if len(self._buffer) > LONGEST_QUEUE:
+                self.end()
+        else:
+            self._arrived = now
+            self._buffer = data
+        if not self._busy:
+            self._go_on()
+
+    def _unseal(self, tls: Secured, data: bytes) -> bytes:
+        """Take TLS away, and answer what belongs to it."""
+        data, reply = tls.opened(data)
+        if reply and self._transport is not None:
+            self._transport.write(reply)
+        if tls.broken:
+            self._busy = True
+            self._close()
+        return data
+
+    def _write(self, transport: asyncio.Transport, text: bytes) -> None:
+        transport.write(text if self._tls is None else self._tls.sealed(text))
+
+    def _close(self) -> None:
+        """End the connection when what was written is out."""
+        transport = self._transport
+        if transport is not None and not transport.is_closing():
+            if self._tls is not None and not self._tls.broken:
+                transport.write(self._tls.farewell())
+            transport.close()
+
+    def resume_writing(self) -> None:
+        """The kernel has taken everything."""
+        if self._line is not None and self._timer is None and not self._failing:
+            self._finish()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """Write down what was not finished, and that the connection has ended."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self not in self._shared.connections:
+            return
+        self._shared.connections.discard(self)
+        now = self._shared.clock.read()
+        if self._line is not None:
+            self._write_line(now)
+        client = self._client or _Client(b"", self)
+        prefix = b"close" + client.prefix[len(b"request") :]
+        self._shared.log.add(b"%b%.6f\t%.6f\t-\t0\t0\tclose\t-\t%b\n" % (prefix, now, now, client.agent))
+
+    def close_if_idle(self, since: float) -> None:
+        """Close if nothing has happened since then."""
+        if self.active_at < since and not self._busy:
+            self._close()
+
+    def end(self) -> None:
+        """Close now, whatever is going on."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # Who is asked
+
+    def find_site(self, host: bytes) -> int:
+        """The site a request is for: by its host, and where sites are addresses by the address it came to."""
+        names = self._shared.web.names
+        host = host.partition(b":")[0]
+        here = names.site_at(self._address)
+        if here >= 0:
+            return here if not host or names.site_of(host) == here else -1
+        return names.site_of(host)
+
+    def log_prefix(self, event: bytes, site: int, host: bytes) -> bytes:
+        """The beginning of this connection's lines in the log."""
+        name = self._shared.web.authority(site, secure=self.secure) if site >= 0 else cleaned(host)
+        scheme = b"https" if self.secure else b"http"
+        values = (event, name, self._address.encode(), scheme, self.number, self._opened)
+        return b"%b\t%b\t%b\t%b\t%d\t%.6f\t" % values
+
+    # Requests
+
+    def _go_on(self) -> None:
+        """Answer what is in the buffer, up to the first request that takes time."""
+        while self._buffer and not self._busy:
+            head, blank, rest = self._buffer.partition(b"\r\n\r\n")
+            if not blank:
+                if len(head) > LONGEST_HEAD:
+                    self._refuse(431)
+                return
+            self._buffer = rest
+            self._first_byte = self._arrived
+            self._request(head)
+
+    def _request(self, head: bytes) -> None:
+        """Answer one request."""
+        end = head.find(b"\r\n")
+        text = head[end:] if end >= 0 else b""
+        client = self._client
+        if client is None or client.text != text:
+            client = self._client = _Client(text, self)
+        words = (head[:end] if end >= 0 else head).split(b" ")
+        if len(words) != 3 or not words[2].startswith(b"HTTP/1."):
+            self._refuse(400)
+            return
+        method, target, version = words
+        if not target.startswith(b"/"):
+            host, target = split_absolute(target)
+            client = self._client = _Client(text, self, host)
+        if client.fields.has_body:
+            self._refuse(413)
+        elif method not in {b"GET", b"HEAD"}:
+            self._send(method, target, version, plain_answer(405, "405", b"Allow: GET, HEAD\r\n"))
+        elif client.site < 0:
+            self._send(method, target, version, plain_answer(421, "421"))
+        else:
+            answer = self._shared.web.answer(client.site, target, client.asked)
+            if answer.wait:
+                self._later(answer.wait, lambda: self._send(method, target, version, answer))
+            else:
+                self._send(method, target, version, answer)
+
+    def _refuse(self, status: int) -> None:
+        """Answer a request that cannot be understood, and end the connection."""
+        self._client = self._client or _Client(b"", self)
+        self._buffer = b""
+        self._send(b"-", b"-", b"HTTP/1.0", plain_answer(status, str(status)))
+
+    # Answers
+
+    def _send(self, method: bytes, target: bytes, version: bytes, answer: Answer) -> None:
+        """Send an answer in the way it asks for."""
+        transport, client, manners = self._transport, self._client, self._shared.manners
+        self._timer = None
+        if transport is None or client is None or transport.is_closing():
+            return
+        self._requests += 1
+        if answer.delivery > _CHUNKED:
+            self._fail(transport, method, target, answer)
+            return
+        modern = version == b"HTTP/1.1"
+        keep = (modern or client.fields.keep) and not client.fields.close and self._requests != manners.requests
+        chunked = modern and answer.delivery == _CHUNKED
+        body = answer.body
+        text = b"HTTP/1.1 %d %b\r\nServer: weft-testbed\r\n%b%b%b%b\r\n" % (
+            answer.status,
+            REASONS[answer.status],
+            self._shared.date,
+            answer.headers,
+            b"Transfer-Encoding: chunked\r\n" if chunked else b"Content-Length: %d\r\n" % len(body),
+            b"" if keep and modern and not manners.announce else self._connection_field(keep=keep),
+        )
+        if method != b"HEAD":
+            text += in_chunks(body) if chunked else body
+        self._closing = not keep
+        self._line = (method, answer.status, len(text), answer.kind, target)
+        if manners.rate_kbs:
+            self._write_slowly(transport, text, 0, max(1, int(manners.rate_kbs * 100)))
+            return
+        self._write(transport, text)
+        if transport.get_write_buffer_size():
+            self._busy = True
+        else:
+            self._finish()
+
+    def _connection_field(self, *, keep: bool) -> bytes:
+        """The Connection header, where one is needed."""
+        manners = self._shared.manners
+        if not keep:
+            return b"Connection: close\r\n"
+        if not manners.announce:
+            return b"Connection: keep-alive\r\n"
+        left = manners.requests - self._requests if manners.requests else 1000
+        return b"Connection: keep-alive\r\nKeep-Alive: timeout=%d, max=%d\r\n" % (manners.keep_alive_s, left)
+
+    def _write_slowly(self, transport: asyncio.Transport, text: bytes, at: int, step: int) -> None:
+        """Send a tenth of a second's worth, and the rest later."""
+        self._busy = True
+        self._timer = None
+        self._write(transport, text[at : at + step])
+        if at + step < len(text):
+            self._later(0.1, lambda: self._write_slowly(transport, text, at + step, step))
+        elif not transport.get_write_buffer_size():
+            self._finish()
+
+    def _finish(self) -> None:
+        """An answer is out: write its line, and close or go on."""
+        now = self.active_at = self._shared.clock.read()
+        self._write_line(now)
+        if self._closing:
+            self._busy = True
+            self._close()
+        elif self._busy:
+            self._busy = False
+            self._go_on()
+
+    def _write_line(self, now: float) -> None:
+        client, line = self._client, self._line
+        self._line = None
+        if client is None or line is None:
+            return
+        method, status, size, kind, target = line
+        if kind != "page":  # the path of a page is our own; others may hold anything
+            method, target = cleaned(method), cleaned(target)
+        self._shared.log.add(
+            b"%b%.6f\t%.6f\t%b\t%d\t%d\t%b\t%b\t%b\n"
+            % (client.prefix, self._first_byte, now, method, status, size, kind.encode(), target, client.agent)
+        )
+
+    def _later(self, seconds: float, act: Callable[[], None]) -> None:
+        self._busy = True
+        self._timer = asyncio.get_running_loop().call_later(seconds, act)
+
+    # Failures
+
+    def _fail(self, transport: asyncio.Transport, method: bytes, target: bytes, answer: Answer) -> None:
+        """Send less than a whole answer, or none; its line is written when the connection has ended."""
+        self._busy = self._failing = True
+        delivery, body = answer.delivery, answer.body
+        head = b"HTTP/1.1 200 OK\r\n%b%bConnection: close\r\n" % (self._shared.date, answer.headers)
+        text = {
+            Delivery.MALFORMED: body,
+            Delivery.SHORT: head + b"Content-Length: %d\r\n\r\n" % len(body) + body[: len(body) // 2],
+            Delivery.RESET: head + b"Content-Length: %d\r\n\r\n" % len(body) + body[: len(body) // 2],
+            Delivery.ENDLESS: head + b"\r\n",
+        }.get(delivery, b"")
+        self._line = (method, answer.status, len(text), answer.kind, target)
+        if text:
+            self._write(transport, text)
+        if delivery == Delivery.HANG:
+            self._later(self._shared.manners.hang_s, self._close)
+        elif delivery == Delivery.ENDLESS:
+            self._trickle(transport, self._shared.clock.read() + self._shared.manners.hang_s)
+        elif delivery == Delivery.RESET:
+            self._later(0.05, lambda: _reset(transport))  # the half that was sent should arrive before
+        else:
+            self._close()
+
+    def _trickle(self, transport: asyncio.Transport, end: float) -> None:
+        """Send a few bytes now and then, until it has been long enough."""
+        if self._line is None or self._shared.clock.read() > end:
+            self._close()
+            return
+        self._write(transport, _TRICKLE)
+        method, status, size, kind, target = self._line
+        self._line = (method, status, size + len(_TRICKLE), kind, target)
+        self._later(_TRICKLE_S, lambda: self._trickle(transport, end))
+
+
+def _reset(transport: asyncio.Transport) -> None:
+    """End a connection so that the client sees a reset."""
+    sock = transport.get_extra_info("socket")
+    if sock is not None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+    transport.abort()

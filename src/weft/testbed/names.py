@@ -1,0 +1,127 @@
+"""Which site has which name and address. In: a site's number. Out: host and address, and back without a table.
+
+Names: `site-17.test`, half of them `www.site-17.test`; with several sites to a domain `a.dom-3.test`,
+`b.dom-3.test`, … (an unknown top-level domain counts as a public suffix, so `dom-3.test` is a registered
+domain). Sites that follow one another lie on different addresses, so that a domain's limit and an address's
+limit are two things to test. Literals: every site has an address of its own, and is called by it.
+
+>>> from weft.testbed.options import Options
+>>> names = Names(6, Options(sites_per_domain=3, sites_per_address=2), seed=1)
+>>> [(names.host(site), names.address(site)) for site in (0, 1, 5)]
+[('a.dom-0.test', '127.1.0.1'), ('b.dom-0.test', '127.1.0.2'), ('c.dom-1.test', '127.1.0.3')]
+>>> names.site_of(b"c.dom-1.test"), names.site_of(b"d.dom-1.test")
+(5, -1)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weft.errors import UsageError
+from weft.testbed.dice import Dice
+from weft.testbed.options import Options
+
+_PER_BLOCK = 250  # addresses 127.x.y.1 to 127.x.y.250, y from 0 to 249, x from 1
+
+
+class Names:
+    """Hosts and addresses of all sites."""
+
+    def __init__(self, sites: int, options: Options, seed: int) -> None:
+        self.sites = sites
+        self._literals = options.naming == "literals"
+        self._tld = options.tld
+        self._per_domain = options.sites_per_domain
+        self.addresses = sites if self._literals else -(-sites // options.sites_per_address)
+        if self.addresses > 250 * _PER_BLOCK * 250:
+            raise UsageError(
+                f"{self.addresses} addresses are more than loopback has", todo="serve fewer sites, or names"
+            )
+        self._www = Dice(seed, "www").shares(np.arange(sites)) < options.www
+        wildcards = Dice(seed, "dns-wildcard").shares(np.arange(self.domains)) < options.dns_wildcards
+        self._wildcards = wildcards & (not self._literals)
+        self._known: dict[bytes, int] = {}
+
+    @property
+    def domains(self) -> int:
+        """How many registered domains the sites lie in."""
+        return -(-self.sites // self._per_domain)
+
+    def host(self, site: int) -> str:
+        """The name of a site, without a port."""
+        if self._literals:
+            return self.address(site)
+        if self._per_domain > 1:
+            return f"{_letters(site % self._per_domain)}.{self.domain(site)}"
+        return f"www.{self.domain(site)}" if self._www[site] else self.domain(site)
+
+    def domain(self, site: int) -> str:
+        """The registered domain of a site; of a literal, the literal."""
+        if self._literals:
+            return self.address(site)
+        if self._per_domain > 1:
+            return f"dom-{site // self._per_domain}.{self._tld}"
+        return f"site-{site}.{self._tld}"
+
+    def address(self, site: int) -> str:
+        """The loopback address a site is served from."""
+        number = site % self.addresses
+        block, last = divmod(number, _PER_BLOCK)
+        return f"127.{1 + block // 250}.{block % 250}.{last + 1}"
+
+    def site_of(self, host: bytes) -> int:
+        """The site with this name (no port, any case); -1 if there is none."""
+        site = self._known.get(host)
+        if site is None:
+            site = self._find(host.decode("latin-1").lower().rstrip("."))
+            if site >= 0 and len(self._known) < 1_000_000:  # a wildcard domain has names without end
+                self._known[host] = site
+        return site
+
+    def site_at(self, address: str) -> int:
+        """The site whose own address this is (literals only); -1 if there is none."""
+        return self.site_of(address.encode()) if self._literals else -1
+
+    def _find(self, host: str) -> int:
+        if self._literals:
+            return self._find_literal(host)
+        number = self._domain_number(host)
+        if number < 0:
+            return -1
+        first = number * self._per_domain
+        for site in range(first, min(first + self._per_domain, self.sites)):
+            if self.host(site) == host:
+                return site
+        return first if self._wildcards[number] else -1
+
+    def _find_literal(self, host: str) -> int:
+        parts = host.split(".")
+        if len(parts) != 4 or not all(part.isascii() and part.isdigit() for part in parts):
+            return -1
+        second, third, last = (int(part) for part in parts[1:])
+        site = ((second - 1) * 250 + third) * _PER_BLOCK + last - 1
+        return site if 0 <= site < self.sites and self.address(site) == host else -1
+
+    def _domain_number(self, host: str) -> int:
+        """The number of the registered domain a name lies in; -1 if there is none."""
+        labels = host.split(".")
+        kind, _, digits = labels[-2].partition("-") if len(labels) > 1 else ("", "", "")
+        if labels[-1] != self._tld or not (digits.isascii() and digits.isdigit()):
+            return -1
+        number = int(digits)
+        wanted = "dom" if self._per_domain > 1 else "site"
+        return number if kind == wanted and number < self.domains and str(number) == digits else -1
+
+    def domain_number(self, host: str) -> int:
+        """The number of the registered domain a name lies in, for the DNS server; -1 if there is none."""
+        return -1 if self._literals else self._domain_number(host)
+
+
+def _letters(number: int) -> str:
+    """0, 1, …, 25, 26 as a, b, …, z, aa."""
+    text = ""
+    number += 1
+    while number:
+        number, digit = divmod(number - 1, 26)
+        text = chr(97 + digit) + text
+    return text

@@ -1,0 +1,159 @@
+"""What kind of web the testbed serves: every share and size, with what it means. All shares can be 0.
+
+`PLAIN` is the web that equals its graph: page p links to exactly the pages the graph says, in order, every
+page answers 200 with its own bytes in UTF-8, and nothing is forbidden, moved, missing or slow. Hazards
+beyond it follow what real crawls met: a seventh of the links leads nowhere (Baeza-Yates et al. 2005,
+section 3.2), and the list of Gomes and Silva 2006.
+
+>>> Options(failing=0.2).failing, PLAIN.failing
+(0.2, 0.0)
+>>> parse_kinds("404=3 closed=1")
+(('404', 0.75), ('closed', 1.0))
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Literal
+
+from weft.errors import UsageError
+from weft.settings import setting
+
+KINDS = (
+    *("404", "410", "403", "500", "503", "429"),
+    *("soft-404", "closed", "short", "reset", "hang", "endless", "malformed"),
+)
+"""How a missing page can fail: a status, or one of these. `weft.testbed.hazards` says what each one does."""
+
+USUAL_KINDS = (
+    "404=70 410=6 403=5 500=5 503=4 429=1 soft-404=1 closed=2 short=1.5 reset=1.5 hang=1 endless=1 malformed=1"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The web beside its graph. Shares are between 0 and 1."""
+
+    naming: Literal["names", "literals"] = setting(
+        "names",
+        "names: host names, for which the testbed has a DNS server; literals: one loopback address a site",
+    )
+    tld: str = setting("test", "top-level domain of the names; keep to reserved ones")
+    www: float = setting(0.5, "share of the sites whose name begins with www. (where a domain has one site)")
+    sites_per_domain: int = setting(1, "sites under one registered domain")
+    sites_per_address: int = setting(4, "sites on one address (names only)")
+    https: float = setting(1.0, "share of the sites that live under https, when TLS is served at all")
+    bad_certificates: float = setting(
+        0.0, "share of the https sites whose certificate is self-signed, expired or for another name"
+    )
+
+    median_bytes: int = setting(15_000, "median size of a page")
+    size_spread: float = setting(0.69, "spread of the sizes (log-normal); 0.69 makes the mean 1.27 times the median")
+    dynamic: float = setting(0.05, "share of the leaf pages with a query (?id=) in their URL")
+    duplicates: float = setting(0.05, "share of the pages that are the same bytes as another page of their site")
+    charsets: float = setting(0.05, "share of the pages in another charset than UTF-8, not always declared")
+    compressed: float = setting(0.5, "share of the pages sent in gzip, deflate, br or zstd, if the client accepts it")
+    chunked: float = setting(0.2, "share of the pages sent in chunks")
+    latency_ms: float = setting(0.0, "median wait before an answer; 0 is none")
+    latency_spread: float = setting(0.8, "spread of the waits over pages (log-normal)")
+    rate_kbs: float = setting(0.0, "most kilobytes a second on one connection; 0 is no limit")
+
+    failing: float = setting(0.15, "share of the links that lead to missing or failing pages")
+    failing_kinds: str = setting(USUAL_KINDS, "how they fail, with weights")
+    retry_after_s: int = setting(2, "what 503 and 429 say in Retry-After")
+    hang_s: float = setting(30.0, "after this a hanging or endless answer ends")
+    redirects: float = setting(0.03, "share of the links that go through a 301 or 302")
+    nofollow: float = setting(0.02, "share of the links with rel=nofollow")
+    meta_robots: float = setting(0.01, "share of the pages with a robots meta tag")
+    x_robots: float = setting(0.01, "share of the pages with X-Robots-Tag")
+
+    cookies: float = setting(0.2, "share of the sites that set a cookie")
+    requisites: bool = setting(False, "pages embed images, a style sheet and a script")
+    robots_missing: float = setting(0.2, "share of the sites without robots.txt")
+    robots_errors: float = setting(0.01, "share of the sites whose robots.txt is answered with 503")
+    robots_rules: float = setting(0.2, "share of the sites whose robots.txt forbids a section, /private/")
+    robots_delays: float = setting(0.05, "share of the sites whose robots.txt asks for a crawl-delay")
+    crawl_delay_s: float = setting(1.0, "the crawl-delay they ask for")
+    sitemaps: float = setting(0.3, "share of the sites with a sitemap, which lists some pages nothing links to")
+
+    dns_ttl_s: int = setting(300, "how long a DNS answer may be kept")
+    dns_failing: float = setting(0.0, "share of the domains whose DNS answer is SERVFAIL")
+    dns_silent: float = setting(0.0, "share of the domains whose DNS questions are not answered")
+    dns_wildcards: float = setting(0.0, "share of the domains in which every name exists")
+    dns_truncated: float = setting(0.0, "share of the domains whose DNS answers come over TCP only")
+
+    def check(self) -> None:
+        """Refuse what cannot be served."""
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name in SHARES and not 0 <= value <= 1:
+                raise UsageError(f"{field.name} is {value}", todo="a share is between 0 and 1")
+            if not isinstance(value, (str, bool)) and value < 0:
+                raise UsageError(f"{field.name} is {value}", todo="it cannot be negative")
+        if self.failing > 0.9:
+            raise UsageError(f"failing is {self.failing}", todo="at most 0.9, or the web would be nothing else")
+        if self.sites_per_domain < 1 or self.sites_per_address < 1:
+            raise UsageError("no sites on a domain or an address", todo="there is at least one on each")
+        if self.median_bytes < 1_000:
+            raise UsageError(f"median_bytes is {self.median_bytes}", todo="a page needs some 1,000 bytes for its frame")
+        parse_kinds(self.failing_kinds)
+
+
+SHARES = (
+    *(
+        "www",
+        "https",
+        "bad_certificates",
+        "dynamic",
+        "duplicates",
+        "charsets",
+        "compressed",
+        "chunked",
+        "failing",
+    ),
+    *("redirects", "nofollow", "meta_robots", "x_robots", "cookies", "robots_missing", "robots_errors"),
+    *("robots_rules", "robots_delays", "sitemaps", "dns_failing", "dns_silent", "dns_wildcards", "dns_truncated"),
+)
+
+PLAIN = Options(
+    dynamic=0.0,
+    duplicates=0.0,
+    charsets=0.0,
+    compressed=0.0,
+    chunked=0.0,
+    failing=0.0,
+    redirects=0.0,
+    nofollow=0.0,
+    meta_robots=0.0,
+    x_robots=0.0,
+    cookies=0.0,
+    robots_missing=0.0,
+    robots_errors=0.0,
+    robots_rules=0.0,
+    robots_delays=0.0,
+    sitemaps=0.0,
+)
+"""Everything unusual off: the web equals its graph."""
+
+
+def parse_kinds(text: str) -> tuple[tuple[str, float], ...]:
+    """Read '404=70 closed=2' into kinds with cumulative shares that end at 1."""
+    weights: dict[str, float] = {}
+    for word in text.replace(",", " ").split():
+        kind, _, number = word.partition("=")
+        try:
+            weights[kind] = float(number or 1)
+        except ValueError:
+            weights[kind] = -1.0
+        if kind not in KINDS or weights[kind] < 0:
+            raise UsageError(f"'{word}' is no kind of failure", todo=f"write KIND=WEIGHT, of {', '.join(KINDS)}")
+    total = sum(weights.values())
+    if not total:
+        raise UsageError("no kind of failure is left", todo="give at least one of them a weight, or failing=0")
+    shares: list[tuple[str, float]] = []
+    reached = 0.0
+    for kind, weight in weights.items():
+        reached += weight / total
+        shares.append((kind, reached))
+    return (*shares[:-1], (shares[-1][0], 1.0))

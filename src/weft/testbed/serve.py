@@ -1,0 +1,228 @@
+"""The origin servers on the network. In: a web and settings. Out: answers and a log, until told to stop.
+
+Everything of a process runs on one event loop: sites, TLS and DNS. More processes share the ports; their
+connections are numbered in steps, so that one log serves them all.
+
+Source for the limits a server announces: Castillo et al. 2004, section 4.2 (Apache's 15 s between requests).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.utils import formatdate
+from functools import partial
+from pathlib import Path
+
+import uvloop
+
+from weft.clock import SystemClock
+from weft.settings import setting
+from weft.testbed import dns
+from weft.testbed.http import Connection, Manners, Shared
+from weft.testbed.log import RequestLog, Stopwatch
+from weft.testbed.sockets import Sockets, join_sockets, open_sockets, require_files
+from weft.testbed.tls import Certificates
+from weft.testbed.web import Web
+
+_FLUSH_S = 0.05
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """How the web is served."""
+
+    port: int = setting(0, "port of all sites; 0 takes a free one")
+    tls: bool = setting(False, "serve https, too")
+    tls_port: int = setting(0, "port of the https sites; 0 takes a free one")
+    dns_port: int = setting(0, "port of the DNS server, on 127.0.0.1; 0 takes a free one")
+    log: Path | None = setting(None, "file to append the request log to")
+    ca_out: Path | None = setting(None, "file to write the certificate authority's certificate to, for clients")
+    resumption: bool = setting(True, "TLS sessions may be resumed")
+    keep_alive_s: float = setting(15.0, "an idle connection is closed after this")
+    requests_per_connection: int = setting(0, "close a connection after so many answers; 0 is no limit")
+    keep_alive_header: bool = setting(False, "say these two in a Keep-Alive header")
+    connections: int = setting(4_000, "most connections at once; others are refused")
+    processes: int = setting(1, "server processes that share the ports")
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel end this process when the thread that started it ends; `parent` is that one's process."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended before we asked
+        os._exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A web that is being served."""
+
+    web: Web
+    """With the ports in its addresses."""
+    dns_port: int
+    dns_questions: int
+    """Questions the DNS server has been asked so far."""
+
+
+def serve(web: Web, settings: ServerSettings, ready: Callable[[Status], None], control: int | None = None) -> None:
+    """Serve until SIGTERM or SIGINT, or until the file `control` ends; `ready` is told where the web is.
+
+    A line on `control` is a request to write the log out; `ready` is called again when that is done.
+    """
+    require_files(settings.connections)
+    RequestLog(settings.log).close()  # a log that cannot be written is told now
+    sockets = open_sockets(
+        port=settings.port,
+        tls_port=settings.tls_port if settings.tls else None,
+        dns_port=settings.dns_port,
+        shared=settings.processes > 1,
+    )
+    with contextlib.closing(sockets):
+        web = web.at(sockets.port, sockets.tls_port)
+        web.body(0)  # compiled code is loaded now, not when the first client waits
+        certificates = _certificates(web, settings) if settings.tls else None
+        workers = [_fork(web, settings, sockets, certificates, number) for number in range(1, settings.processes)]
+        server = _Server(web, settings, sockets, certificates, process=0)
+        try:
+            uvloop.run(server.run(ready, control, workers))
+        finally:
+            for worker in workers:
+                os.kill(worker, signal.SIGTERM)
+            for worker in workers:
+                os.waitpid(worker, 0)
+
+
+def _certificates(web: Web, settings: ServerSettings) -> Certificates:
+    made = Certificates(web.names, web.options, web.seed, resumption=settings.resumption)
+    if settings.ca_out is not None:
+        made.write_authority(settings.ca_out)
+    return made
+
+
+def _fork(web: Web, settings: ServerSettings, sockets: Sockets, certificates: Certificates | None, process: int) -> int:
+    """Start one more process, which listens at once; return its id."""
+    parent = os.getpid()
+    own = join_sockets(sockets)
+    child = os.fork()
+    if child:
+        for sock in (own.http, own.https):
+            if sock is not None:
+                sock.close()
+        return child
+    status = 1
+    try:
+        die_with_parent(parent)
+        server = _Server(web, settings, own, certificates, process=process)
+        uvloop.run(server.run(lambda _: None, None, []))
+        status = 0
+    finally:
+        os._exit(status)
+
+
+class _Server:
+    """One server process."""
+
+    def __init__(
+        self,
+        web: Web,
+        settings: ServerSettings,
+        sockets: Sockets,
+        certificates: Certificates | None,
+        *,
+        process: int,
+    ) -> None:
+        manners = Manners(
+            keep_alive_s=settings.keep_alive_s,
+            requests=settings.requests_per_connection,
+            announce=settings.keep_alive_header,
+            connections=settings.connections,
+            hang_s=web.options.hang_s,
+            rate_kbs=web.options.rate_kbs,
+        )
+        self._clock = SystemClock()
+        self._log = RequestLog(settings.log)
+        self._shared = Shared(web, self._log, Stopwatch(self._clock), manners, certificates)
+        self._shared.number, self._shared.step = process, settings.processes
+        self._keep_alive_s = settings.keep_alive_s
+        self._sockets = sockets
+        self._web = web
+        self._dns = dns.Answers(web.names, web.options, web.seed)
+        self._has_dns = process == 0
+
+    async def run(self, ready: Callable[[Status], None], control: int | None, workers: list[int]) -> None:
+        """Accept connections until told to stop."""
+        loop = asyncio.get_running_loop()
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(signal.SIGUSR1, self._log.flush)
+        self._shared.date = self._date()
+        servers = [await self._listen(self._sockets.http, secure=False)]
+        if self._sockets.https is not None:
+            servers.append(await self._listen(self._sockets.https, secure=True))
+        if self._has_dns:
+            await dns.start_dns(self._dns, self._sockets.dns_udp, self._sockets.dns_tcp)
+        if control is not None:
+            loop.add_reader(control, self._obey, control, stop, ready, workers)
+        ready(self._status())
+        async with asyncio.TaskGroup() as group:
+            chores = [group.create_task(self._flush_often()), group.create_task(self._look_after_each_second())]
+            await stop.wait()
+            for chore in chores:
+                chore.cancel()
+        for server in servers:
+            server.close()
+        await self._end_connections()
+        self._log.close()
+
+    async def _listen(self, sock: socket.socket, *, secure: bool) -> asyncio.Server:
+        factory = partial(Connection, self._shared, secure=secure)
+        return await asyncio.get_running_loop().create_server(factory, sock=sock, backlog=4096)
+
+    def _status(self) -> Status:
+        return Status(self._web, self._sockets.dns_port, self._dns.questions)
+
+    def _obey(self, control: int, stop: asyncio.Event, ready: Callable[[Status], None], workers: list[int]) -> None:
+        """Write the log out at each line; stop when there are no more."""
+        if not os.read(control, 4096):
+            asyncio.get_running_loop().remove_reader(control)
+            stop.set()
+            return
+        self._log.flush()
+        for worker in workers:
+            os.kill(worker, signal.SIGUSR1)
+        # Other processes write within a moment, or at the latest when their own time to flush has come.
+        moment = 2 * _FLUSH_S if workers else 0.0
+        asyncio.get_running_loop().call_later(moment, lambda: ready(self._status()))
+
+    async def _flush_often(self) -> None:
+        while True:
+            await asyncio.sleep(_FLUSH_S)
+            self._log.flush()
+
+    async def _look_after_each_second(self) -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            self._shared.date = self._date()
+            since = self._shared.clock.read() - self._keep_alive_s
+            for connection in tuple(self._shared.connections):
+                connection.close_if_idle(since)
+
+    async def _end_connections(self) -> None:
+        """Close all, and give each of them time for its last line in the log."""
+        for connection in tuple(self._shared.connections):
+            connection.end()
+        for _ in range(100):
+            if not self._shared.connections:
+                return
+            await asyncio.sleep(0.01)
+
+    def _date(self) -> bytes:
+        return f"Date: {formatdate(self._clock.wall(), usegmt=True)}\r\n".encode()

@@ -1,0 +1,70 @@
+"""URLs: from any text to the one spelling we keep, and the questions asked about it.
+
+The life of a URL text:
+
+1. Somebody wrote it: a seed list, an ``href``, a ``Location`` header. `normal_form` resolves it and brings it
+   into the one spelling that everything behind relies on, or answers with an `Unusable` that says why not.
+2. `fingerprint` gives it the 64 bits by which it is known outside a process: seen before or not.
+3. `site_of` and `registered_domain` say whose queue it stands in and with whom it shares a throttle;
+   `is_dynamic` how deep it may lie.
+4. When its turn comes, `origin_of` says whose robots.txt decides and `target_of` what to ask it; `web_port`,
+   `literal_address` and `special_range` keep the crawl away from ports and addresses that are not the public
+   web's.
+
+Everything here is a pure function of its arguments; nothing opens a socket or a file but the Public Suffix
+List.
+"""
+
+from __future__ import annotations
+
+from weft.urls.address import (
+    Allowed,
+    SpecialRange,
+    is_loopback,
+    is_loopback_name,
+    literal_address,
+    refused_range,
+    special_range,
+    web_port,
+)
+from weft.urls.fingerprint import fingerprint, fingerprints
+from weft.urls.normal import PLAIN_RULES, Unusable, UrlRules, normal_form
+from weft.urls.shape import DYNAMIC_EXTENSIONS, extension, is_dynamic
+from weft.urls.site import (
+    Parts,
+    host_of,
+    origin_of,
+    registered_domain,
+    registrable,
+    site_of,
+    split,
+    target_of,
+)
+
+__all__ = [
+    "DYNAMIC_EXTENSIONS",
+    "PLAIN_RULES",
+    "Allowed",
+    "Parts",
+    "SpecialRange",
+    "Unusable",
+    "UrlRules",
+    "extension",
+    "fingerprint",
+    "fingerprints",
+    "host_of",
+    "is_dynamic",
+    "is_loopback",
+    "is_loopback_name",
+    "literal_address",
+    "normal_form",
+    "origin_of",
+    "refused_range",
+    "registered_domain",
+    "registrable",
+    "site_of",
+    "special_range",
+    "split",
+    "target_of",
+    "web_port",
+]

@@ -1,0 +1,58 @@
+"""A local frontier on a virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.clock import VirtualClock
+from weft.frontier.local import LocalFrontier, Retries
+from weft.frontier.politeness import Politeness
+from weft.frontier.scope import Selection
+from weft.frontier.sites import Overrides
+from weft.model import Kind, Parsed
+from weft.ordering.breadth_first import BreadthFirst
+from weft.urls import UrlRules
+
+Make = Callable[..., LocalFrontier]
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    """A clock that stands still until it is told."""
+    return VirtualClock(1000.0)
+
+
+@pytest.fixture
+def make(tmp_path: Path, clock: VirtualClock) -> Iterator[Make]:
+    """Makes frontiers over the same log."""
+    made: list[LocalFrontier] = []
+
+    def build(**changes: Any) -> LocalFrontier:
+        options: dict[str, Any] = {
+            "path": tmp_path / "frontier.log",
+            "clock": clock,
+            "ordering": BreadthFirst(),
+            "politeness": Politeness(wait=2.0, connections=100),
+            "selection": Selection(scope="all"),
+            "retries": Retries(),
+            "overrides": Overrides(),
+            "rules": UrlRules(),
+            "agent": "weft",
+            "capacity": 1 << 14,
+        }
+        frontier = LocalFrontier(**(options | changes))
+        made.append(frontier)
+        return frontier
+
+    yield build
+    for frontier in made:
+        frontier.close()
+
+
+def parsed(base: str, *links: str, kind: Kind = Kind.A) -> Parsed:
+    """A page with these links."""
+    return Parsed("text/html", "utf-8", "", "", base, [(link, kind) for link in links], [], follow=True, reason=None)

@@ -1,0 +1,238 @@
+"""The promises of `normal_form`, one by one and for any text."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.urls import Unusable, UrlRules, normal_form
+from weft.urls.normal import _parsed
+
+BASE = "https://www.example.org/a/b.html?x=1"
+BASES = [
+    None,
+    BASE,
+    "http://example.org:8080/%41/",
+    "https://example.org/caf%C3%A9/x",
+    "http://example.org./x",
+    "http://example.org/%%41/q?%",
+    "https://example.org/a/b/#f",
+    "mailto:someone@example.org",
+    "no base",
+]
+ATOMS = st.sampled_from(
+    [
+        *["http://", "https://", "HTTP:", "//", "/", "a", "example.org", "EX", "..", ".", "%2e", "%", "%41"],
+        *[
+            "%7e",
+            "%C3",
+            "%c3%A9",
+            "%20",
+            "%36",
+            "%31",
+            "%2",
+            "?",
+            "#",
+            "@",
+            ":",
+            "80",
+            ":443",
+            ":8080",
+            "[::1]",
+        ],
+        *["1.2.3.4", "0x7f.1", "é", "ß", "xn--", "xn--bcher-kva", "\t", "\n", " ", "\\", "'", "|", "{", "^"],
+        *['"', "<", "\x00", "\udce9", "\ud800", "www.", "index.html", ".com", "-", "_", "~", "=", "&", "+"],
+        *[";", "*", "$", "(", "!"],
+    ]
+)
+LINKS = st.lists(ATOMS, max_size=9).map("".join)
+URLS = st.builds("http://{}/{}".format, st.sampled_from(["a.com", "EX.org", "a..b", "a.com.", "u:p@h"]), LINKS)
+ANY_TEXT = st.text(st.characters(), max_size=40)
+RULES = st.builds(UrlRules, add_www=st.booleans(), drop_index=st.booleans())
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(LINKS, URLS, ANY_TEXT), st.sampled_from(BASES), RULES)
+def test_normal_form__is_idempotent(text: str, base: str | None, rules: UrlRules) -> None:
+    """What comes out goes in again unchanged, by the same rules and whatever the base."""
+    url = normal_form(text, base, rules)
+    if not isinstance(url, Unusable):
+        assert normal_form(url, rules=rules) == url
+        assert normal_form(url, base, rules) == url
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(LINKS, URLS, ANY_TEXT), st.one_of(st.sampled_from(BASES), ANY_TEXT))
+def test_normal_form__never_raises_and_is_clean(text: str, base: str | None) -> None:
+    """Any text with any base gives a reason or a plain ASCII URL without fragment, credentials or blanks."""
+    url = normal_form(text, base)
+    if isinstance(url, Unusable):
+        assert url.sentence
+        return
+    scheme, _, rest = url.partition("://")
+    host, slash, _ = rest.partition("/")
+    assert scheme in {"http", "https"}
+    assert host
+    assert slash
+    assert "@" not in host
+    assert host == host.lower()
+    assert url.isascii()
+    assert not set("# \t\r\n\x00") & set(url)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(LINKS, URLS), st.sampled_from(BASES))
+def test_normal_form__short_cuts_agree_with_the_parser(text: str, base: str | None) -> None:
+    """Links that are recognised without parsing come out as the parser has them."""
+    assert normal_form(text, base) == _parsed(text, base)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.text("abcXYZ019-._~!$&()*+,;=:@/?%C3A9 'é", max_size=30), st.sampled_from(BASES))
+def test_normal_form__plain_links_agree_with_the_parser(text: str, base: str | None) -> None:
+    """The same for texts of which most take the short cut."""
+    for link in (text, "/" + text, "http://example.org/" + text, "https://example.org" + text):
+        assert normal_form(link, base) == _parsed(link, base)
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("http://example.org/%3a%c3%a9", "http://example.org/%3A%C3%A9"),  # rule 1
+        ("http://example.org/%7Ea%2Db%5F?%41", "http://example.org/~a-b_?A"),  # rule 2
+        ("http://WWW.Example.ORG/Path", "http://www.example.org/Path"),  # rule 3
+        ("http://example.org/a/./b/../c", "http://example.org/a/c"),  # rule 4
+        ("http://example.org:80/", "http://example.org/"),  # rule 5
+        ("https://example.org:443/", "https://example.org/"),
+        ("http://example.org:443/", "http://example.org:443/"),
+        ("http://example.org", "http://example.org/"),  # rule 6
+        ("http://example.org?q", "http://example.org/?q"),
+        ("http://example.org/a#b#c", "http://example.org/a"),  # rule 7
+    ],
+)
+def test_normal_form__obeys_rules_1_to_7_of_p3(text: str, url: str) -> None:
+    """Case and decoding of triplets, host case, dot segments, default port, empty path, fragment."""
+    assert normal_form(text) == url
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("http://user:secret@example.org/a@b", "http://example.org/a@b"),
+        ("http://user@example.org:8080/", "http://example.org:8080/"),
+        ("http://example.org./a", "http://example.org/a"),
+        ("http://example.org.:8080/a", "http://example.org:8080/a"),
+        ("http://example.org../a", "http://example.org../a"),
+        ("http://example.org/a?", "http://example.org/a?"),
+        ("http://example.org//a//b", "http://example.org//a//b"),
+        ("http://example.org/?b=1&a=2", "http://example.org/?b=1&a=2"),
+        ("http://example.org/100%", "http://example.org/100%"),
+        ("http://example.org/%%36%31", "http://example.org/%%36%31"),
+        ("  \nhttp://exa\tmple.org/a b\r\n ", "http://example.org/a%20b"),
+        ("http:\\\\example.org\\a\\b", "http://example.org/a/b"),
+        ("http://bücher.example/", "http://xn--bcher-kva.example/"),
+        ("http://0x7f.1/", "http://127.0.0.1/"),
+        ("http://[0:0:0:0:0:0:0:1]:80/", "http://[::1]/"),
+        ("http://example.org/caf\udce9", "http://example.org/caf%E9"),
+        ("http://example.org/half\ud800", "http://example.org/half%EF%BF%BD"),
+    ],
+)
+def test_normal_form__decides_what_the_rules_leave_open(text: str, url: str) -> None:
+    """Credentials and one last dot go; queries, doubled slashes and stray percent signs stay."""
+    assert normal_form(text) == url
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "reason"),
+    [
+        ("", None, Unusable.NO_SCHEME),
+        ("example.org/a", None, Unusable.NO_SCHEME),
+        ("/a", None, Unusable.NO_SCHEME),
+        ("/a", "no base", Unusable.NO_SCHEME),
+        ("mailto:someone@example.org", BASE, Unusable.SCHEME),
+        ("javascript:void(0)", BASE, Unusable.SCHEME),
+        ("data:,x", None, Unusable.SCHEME),
+        ("ftp://[::", None, Unusable.SCHEME),
+        ("a", "ftp://example.org/", Unusable.SCHEME),
+        ("http://", None, Unusable.HOST),
+        ("http://exa mple.org/", None, Unusable.HOST),
+        ("//exa mple.org/", BASE, Unusable.HOST),
+        ("http://1.2.3.4.5/", None, Unusable.HOST),
+        ("http://example.org:65536/", None, Unusable.HOST),
+        ("h\nttp://[::", None, Unusable.HOST),
+    ],
+)
+def test_normal_form__says_why_not(text: str, base: str | None, reason: Unusable) -> None:
+    """A text without a normal form gets the reason that fits."""
+    assert normal_form(text, base) is reason
+
+
+def test_normal_form__keeps_an_absolute_link_of_a_page_with_a_broken_base() -> None:
+    """A base that is no URL takes only relative links with it."""
+    assert normal_form("http://example.org:80/a", "::") == "http://example.org/a"
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("http://example.org/", "http://www.example.org/"),
+        ("http://example.co.uk:8080/a", "http://www.example.co.uk:8080/a"),
+        ("http://www.example.org/", "http://www.example.org/"),
+        ("http://a.example.org/", "http://a.example.org/"),
+        ("http://co.uk/", "http://co.uk/"),
+        ("http://localhost/", "http://localhost/"),
+        ("http://127.0.0.1/", "http://127.0.0.1/"),
+        ("http://[::1]/", "http://[::1]/"),
+        ("http://www.ck/", "http://www.ck/"),
+    ],
+)
+def test_rule_8__adds_www_to_bare_registered_domains_only(text: str, url: str) -> None:
+    """Names below or above a registered domain, addresses and single labels stay."""
+    assert normal_form(text, rules=UrlRules(add_www=True)) == url
+    assert normal_form(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("http://example.org/a/index.html", "http://example.org/a/"),
+        ("http://example.org/Default.aspx", "http://example.org/"),
+        ("http://example.org/index.html?a", "http://example.org/index.html?a"),
+        ("http://example.org/?a=/index.html", "http://example.org/?a=/index.html"),
+        ("http://example.org/myindex.html", "http://example.org/myindex.html"),
+        ("http://example.org/index.html/", "http://example.org/index.html/"),
+        ("http://example.org/index.txt", "http://example.org/index.txt"),
+    ],
+)
+def test_rule_9__drops_well_known_trailing_names_only(text: str, url: str) -> None:
+    """A name that is not at the very end of the URL, or not well known, stays."""
+    assert normal_form(text, rules=UrlRules(drop_index=True)) == url
+    assert normal_form(text) == text
+
+
+@pytest.mark.parametrize(
+    "long",
+    [
+        lambda n: "http://example.org/" + "a/" * n,
+        lambda n: "http://example.org/" + "a/../" * n,
+        lambda n: "http://example.org/" + "%41" * n,
+        lambda n: "http://example.org/" + "%" * n,
+        lambda n: "http://" + "a." * n + "/",
+        lambda n: "http://" + "a." * n + "!",
+        lambda n: "http://" + "é" * n + "/",
+        lambda n: "../" * n,
+        lambda n: "a" * n + ":",
+        lambda n: " " * n,
+        lambda n: "\udcff" * n,
+    ],
+)
+def test_normal_form__takes_linear_time(long) -> None:  # type: ignore[no-untyped-def]
+    """Ten times the text takes about ten times as long, not a hundred times."""
+    normal_form(long(100), BASE)
+    text = long(300_000)
+    started = time.perf_counter()
+    normal_form(text, BASE)
+    assert time.perf_counter() - started < 2.0
