@@ -18,13 +18,13 @@ from weft.testbed.bed import serving
 from weft.testbed.options import Options
 from weft.testbed.web import Web
 
-SITES, PAGES, SEED = 300, 6000, 1
+SEED = 1
 
 
-def main(out: Path) -> int:
+def main(out: Path, sites: int, pages: int) -> int:
     """Bring the web up, crawl it, say where the results are."""
-    options = Options(hang_s=3.0, retry_after_s=1, crawl_delay_s=0.4)
-    web = Web(generate(Recipe(sites=SITES, pages=PAGES, largest_site=120), SEED), options, SEED)
+    options = Options(hang_s=3.0, retry_after_s=1, crawl_delay_s=0.3)
+    web = Web(generate(Recipe(sites=sites, pages=pages, largest_site=100), SEED), options, SEED)
     with serving(web) as bed:
         seeds = out.with_suffix(".seeds.txt")
         seeds.parent.mkdir(parents=True, exist_ok=True)
@@ -32,11 +32,12 @@ def main(out: Path) -> int:
         command = ["weft", "crawl", "--seeds", str(seeds), "--out", str(out), "--ordering", "larger-sites-first"]
         command += ["--scope", "all", "--dns", bed.dns, "--allow-address", "127.0.0.0/8"]
         command += ["--wait", "0.2", "--per-visit", "5", "--timeout", "2", "--retry-pauses", "1", "--retry-pauses", "2"]
-        print(f"A web of {SITES} sites and {PAGES} pages is up on this machine. The crawl:\n")
+        print(f"A web of {sites} sites and {pages} pages is up on this machine. The crawl:\n")
         print(f"  {shlex.join(command)}\n", flush=True)
         return subprocess.run([sys.executable, "-m", *command], check=False).returncode
 
 
 if __name__ == "__main__":
-    name = sys.argv[1] if len(sys.argv) > 1 else f"crawls/{time.strftime('%Y%m%d-%H%M%S')}"
-    sys.exit(main(Path(name)))
+    names = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+    name = names[0] if names else f"crawls/{time.strftime('%Y%m%d-%H%M%S')}"
+    sys.exit(main(Path(name), *((20, 200) if "--quick" in sys.argv else (300, 6000))))

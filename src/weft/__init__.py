@@ -1,5 +1,44 @@
-"""weft: collects a web politely and fast, in the order that matters."""
+"""weft: collects a web politely and fast, in the order that matters.
+
+Ten lines run a crawl with an application of one's own:
+
+    import weft
+
+    class Titles(weft.Application):
+        def visited(self, page):
+            print(page.url, page.title)
+            for link in page.links:
+                yield weft.Request(link, priority=-link.count("/"))
+
+    weft.crawl(["https://example.org/"], out="example", application=Titles(), contact="me@example.org", max_pages=100)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from weft.version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from weft.app import Summary, crawl
+    from weft.engine.application import Application, FetchedPage, Request, Together
+
+__all__ = ["Application", "FetchedPage", "Request", "Summary", "Together", "__version__", "crawl"]
+
+_HOMES = {
+    "crawl": "weft.app",
+    "Summary": "weft.app",
+    "Application": "weft.engine.application",
+    "FetchedPage": "weft.engine.application",
+    "Request": "weft.engine.application",
+    "Together": "weft.engine.application",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: `import weft` alone costs nothing."""
+    import importlib
+
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'weft' has no attribute '{name}'")

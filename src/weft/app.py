@@ -7,6 +7,7 @@ Everything that can be wrong with a command is found out before anything is writ
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import fcntl
 import hashlib
 import os
@@ -36,6 +37,9 @@ from weft.events import Bus, Event, Fault
 from weft.fetch.dns import Resolver
 from weft.fetch.transport import Transport
 from weft.frontier.local import LocalFrontier
+from weft.frontier.log import DEEPEST
+from weft.frontier.scope import Scope
+from weft.model import Kind
 from weft.ordering import Ordering, ordering_named
 from weft.ordering.priority import Priority
 from weft.parse.page import Parser
@@ -110,6 +114,27 @@ def usable_seeds(texts: Iterable[str], *, where: str, strict: bool = False) -> t
     return list(seeds), unusable
 
 
+def crawl(
+    seeds: Iterable[str],
+    out: str | Path,
+    *,
+    application: Application | Together | None = None,
+    watch: Watch | None = None,
+    **settings: Any,
+) -> Summary:
+    """Crawl from Python: the same as `weft crawl`, each setting by its name. An application chooses what to request.
+
+    With an application the scope is `all` and the depth has no limit unless they are given: what is crawled is the
+    application's choice.
+    """
+    usable, _ = usable_seeds(seeds, where="the seeds", strict=True)
+    if application is not None:
+        settings = {"scope": "all", "max_depth": DEEPEST, "max_depth_dynamic": DEEPEST} | settings
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+    chosen = Settings().with_values(plain, where="weft.crawl")
+    return run(Plan(seeds=usable, out=Path(out), settings=chosen, application=application), watch=watch)
+
+
 def run(plan: Plan, *, clock: Clock | None = None, watch: Watch | None = None) -> Summary:
     """Run a crawl, or go on with the one in its directory, until it is done or stopped."""
     clock = clock or SystemClock()
@@ -118,12 +143,13 @@ def run(plan: Plan, *, clock: Clock | None = None, watch: Watch | None = None) -
         raise UsageError(f"{settings.running.workers} workers were asked for", todo="this release has one: --workers 1")
     ordering: Ordering = Priority() if plan.application is not None else ordering_named(settings.running.ordering)
     gate = Gate(settings.identity, [host_of(site_of(url)) for url in plan.seeds])
-    if not (settings.identity.contact or settings.identity.agent):
-        uvloop.run(_only_loopback(plan, clock))
+    refused = _refused_seeds(plan)
+    uvloop.run(_check_network(plan, clock))
     _check_directory(plan)
     with _locked(plan.out):
         _write_settings(plan)
-        return uvloop.run(_run(plan, ordering, gate, clock, watch or (lambda _progress, _frontier: None)))
+        summary = uvloop.run(_run(plan, ordering, gate, clock, watch or (lambda _progress, _frontier: None)))
+    return dataclasses.replace(summary, seeds_refused=refused)
 
 
 async def _run(plan: Plan, ordering: Ordering, gate: Gate, clock: Clock, watch: Watch) -> Summary:
@@ -155,7 +181,11 @@ async def _run(plan: Plan, ordering: Ordering, gate: Gate, clock: Clock, watch: 
     seal_leftovers(out, last.lengths if last is not None else {})
     known_contents(out, store.digests)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
-    refused = {} if last is not None else _sow(frontier, plan.seeds)
+    if last is None:
+        for seed in plan.seeds:  # all of them first: together they make the scope
+            frontier.admit(seed)
+        for seed in plan.seeds:
+            frontier.add_seed(seed)
     bus = Bus()
     log = CrawlLog(out / "log" / "crawl.log")
     bus.subscribe(progress.on_event)
@@ -169,7 +199,12 @@ async def _run(plan: Plan, ordering: Ordering, gate: Gate, clock: Clock, watch: 
         frontier=frontier,
         parser=Parser(settings.reading, settings.identity.product),
         store=store,
-        asker=Asker(settings.identity.user_agent, frontier.scope.wanted, max_bytes=settings.selection.max_bytes_page),
+        asker=Asker(
+            settings.identity.user_agent,
+            frontier.scope.wanted,
+            max_bytes=settings.selection.max_bytes_page,
+            encodings=settings.fetching.accept_encoding,
+        ),
         gate=gate,
         bus=bus,
         politeness=settings.politeness,
@@ -202,17 +237,16 @@ async def _run(plan: Plan, ordering: Ordering, gate: Gate, clock: Clock, watch: 
         known=frontier.known,
         sites=len(frontier.found.names),
         pages_per_second=progress.overall_rate(),
-        seeds_refused=refused,
+        seeds_refused={},
     )
 
 
-def _sow(frontier: LocalFrontier, seeds: list[str]) -> dict[str, str]:
-    """Give a new frontier its seeds; those that a rule refuses, with the reason."""
-    for seed in seeds:  # all of them first: together they make the scope
-        frontier.admit(seed)
-    answers = {seed: frontier.add_seed(seed) for seed in seeds}
+def _refused_seeds(plan: Plan) -> dict[str, str]:
+    """The seeds that a rule refuses, with the reason; that all of them are is an error."""
+    scope = Scope(plan.settings.selection)
+    answers = {seed: scope.refusal(seed, site_of(seed), Kind.SEED, 0) for seed in plan.seeds}
     refused = {seed: reason.value for seed, reason in answers.items() if reason is not None}
-    if len(refused) == len(seeds):
+    if len(refused) == len(plan.seeds):
         first, reason = next(iter(refused.items()))
         raise UsageError(
             f"every seed is refused by a rule, the first ({first}): {reason}", todo="change the rules or the seeds"
@@ -249,10 +283,13 @@ class _Faults:
                 )
 
 
-async def _only_loopback(plan: Plan, clock: Clock) -> None:
-    """Without a contact nothing but this machine may be crawled: say so before anything is done."""
+async def _check_network(plan: Plan, clock: Clock) -> None:
+    """Can the name servers be used? And without a contact nothing but this machine may be crawled: say so first."""
     resolver = Resolver(asyncio.get_running_loop(), clock, plan.settings.naming)
+    identity = plan.settings.identity
     try:
+        if identity.contact or identity.agent:
+            return
         for host in {host_of(site_of(url)) for url in plan.seeds}:
             literal = literal_address(host)
             if (literal is not None and is_loopback(literal)) or is_loopback_name(host):

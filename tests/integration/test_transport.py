@@ -687,10 +687,10 @@ async def test_close__ends_the_connection_at_once_for_both_sides(pages: int) -> 
         before = descriptors()
         for number in range(20):
             connection = weft.connect(server.port)
-            for _ in range(pages):
-                await weft.page(connection)
+            asked = [await weft.page(connection) for _ in range(pages)]
             weft.close(connection)
             await server.peers[number].ended.wait()
+            assert server.peers[number].received == b"".join(page.request for page in asked)
             assert server.most_open == 1
         await asyncio.sleep(0.05)
         assert len(server.peers) == 20
@@ -845,6 +845,18 @@ async def test_done__a_fault_in_one_page_does_not_lose_the_others() -> None:
 
 
 @live
+async def test_done__a_fault_while_an_answer_comes_is_our_own_failure(capfd: pytest.CaptureFixture[str]) -> None:
+    """A question about the media type that raises ends that page with the reason that says whose fault it is."""
+
+    def accepts(_declared: str) -> bool:
+        raise ZeroDivisionError
+
+    page = await fetch_once(once(HELLO), accepts=accepts)
+    assert (page.reason, page.body, page.closed) == (Reason.INTERNAL, b"", True)
+    assert "ZeroDivisionError" in capfd.readouterr().err
+
+
+@live
 async def test_fetch__what_libcurl_refuses_leaves_the_transport_usable() -> None:
     """A request that cannot be made raises, and neither that visit's end nor the next visit suffers."""
     async with serving(answering(HELLO)) as server, client() as weft:
@@ -943,7 +955,7 @@ async def test_tls__is_kept_alive_and_closed_like_any_connection(authority: trus
         weft.close(connection)
         await server.peers[0].ended.wait()
         await asyncio.sleep(0.05)
-        assert len(server.peers) == 1
+        assert [peer.received for peer in server.peers] == [b"".join(page.request for page in pages)]
         assert weft.transport._sockets == set()
 
 
@@ -1056,6 +1068,8 @@ async def test_proxy__tls_goes_through_a_tunnel(authority: trustme.CA, tmp_path:
             assert told == [len(first.request)]
             weft.close(connection)
             await origin.peers[0].ended.wait()
+            await asyncio.sleep(0.05)
+            assert [peer.received for peer in origin.peers] == [first.request + second.request]
 
 
 @pytest.mark.parametrize("status", [b"403 Forbidden", b"407 Proxy Authentication Required", b"502 Bad Gateway"])

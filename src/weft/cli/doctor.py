@@ -61,6 +61,8 @@ def _findings() -> list[tuple[str, str, bool]]:
 
 def _warm() -> None:
     """Run every compiled function once on a frontier of two pages."""
+    import numpy as np
+
     from weft.clock import VirtualClock
     from weft.frontier.local import LocalFrontier, Retries
     from weft.frontier.politeness import Politeness
@@ -103,4 +105,5 @@ def _warm() -> None:
     for number in range(6):
         digests.find(bytes([number]) * 20)
         digests.add(bytes([number]) * 20, number, 0.0)
+    digests.learn(["sha1:" + 32 * "A"], np.array([1], np.uint64), np.array([0.0]))
     warm()

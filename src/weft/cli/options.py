@@ -14,7 +14,7 @@ from cyclopts import Group, Parameter
 
 from weft.config import SECTIONS, Settings
 
-_TITLES = {
+TITLES = {
     "identity": "Who crawls",
     "selection": "What is crawled",
     "politeness": "Politeness and speed",
@@ -31,17 +31,27 @@ _TITLES = {
 
 def _option(section: str, held: Any, known: dataclasses.Field[Any], order: int) -> tuple[str, Any, Any]:
     kind = typing.get_type_hints(held)[known.name]
-    group = Group(_TITLES[section], sort_key=10 + order)
+    group = Group(TITLES[section], sort_key=10 + order)
     negative = None if kind is bool else ()
     default = known.default
     shown = "" if default in (None, (), "") or isinstance(default, bool) else f" [default: {_shown(default)}]"
     parameter = Parameter(
-        help=f"{known.metadata['doc'][:1].upper()}{known.metadata['doc'][1:]}.{shown}",
+        help=f"{sentence(known.metadata['doc'])}{shown}",
         group=group,
         negative=negative,
         show_default=False,
     )
     return known.name, Annotated[kind | None, parameter], dataclasses.field(default=None)
+
+
+def sentence(doc: str) -> str:
+    """A setting's documentation as a sentence; r, w and k and the names of choices stay as they are.
+
+    >>> sentence("pages of one site"), sentence("k: pages a visit")
+    ('Pages of one site.', 'k: pages a visit.')
+    """
+    word = doc.partition(" ")[0]
+    return f"{doc}." if len(word) == 1 and word != "a" or word.endswith(":") else f"{doc[:1].upper()}{doc[1:]}."
 
 
 def _shown(default: Any) -> str:

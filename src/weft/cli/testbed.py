@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import Group, Parameter
 
+from weft.cli.options import sentence
 from weft.errors import WeftError
 from weft.graph import Recipe, generate
 from weft.testbed import serve as serving
@@ -35,7 +36,7 @@ def _flags(name: str, sections: dict[str, tuple[type, tuple[str, ...]]]) -> Any:
             default = _PORTS.get(known.name, known.default)
             shown = "" if default is None or isinstance(default, bool) else f" [default: {default}]"
             parameter = Parameter(
-                help=f"{known.metadata['doc'][:1].upper()}{known.metadata['doc'][1:]}.{shown}",
+                help=f"{sentence(known.metadata['doc'])}{shown}",
                 group=Group(title, sort_key=10 + order),
                 negative=None if kinds[known.name] is bool else (),
                 show_default=False,

@@ -72,6 +72,9 @@ class Application:
         del url, reason
         return None
 
+    def redirected(self, url: str, target: str) -> None:
+        """A page redirects; the system follows by itself, and `visited` is told of the target."""
+
 
 class Together:
     """Several applications that share one system and its politeness: each is told of the pages that it asked for.
@@ -86,20 +89,25 @@ class Together:
     def visited(self, page: FetchedPage) -> Iterable[Request | str]:
         """Hand the page to those who asked for it, and gather what they want next."""
         for number, application in self._owners(page.url):
-            yield from self._noted(number, application.visited(page))
+            yield from self._noted(number, page.url, application.visited(page))
 
     def failed(self, url: str, reason: str) -> Iterable[Request | str]:
         """Tell those who asked for it."""
         for number, application in self._owners(url):
-            yield from self._noted(number, application.failed(url, reason))
+            yield from self._noted(number, url, application.failed(url, reason))
+
+    def redirected(self, url: str, target: str) -> None:
+        """Who asked for a page wants where it leads."""
+        self._wanted[target] = self._wanted.get(target, 0) | self._wanted.pop(url, -1)
 
     def _owners(self, url: str) -> list[tuple[int, Application]]:
         wanted = self._wanted.pop(url, -1)
         return [(number, application) for number, application in enumerate(self._applications) if wanted >> number & 1]
 
-    def _noted(self, number: int, requests: Iterable[Request | str] | None) -> Iterable[Request | str]:
+    def _noted(self, number: int, base: str, requests: Iterable[Request | str] | None) -> Iterable[Request | str]:
+        """Remember who asked for what; a request may be relative to the page it was made on."""
         for request in requests or ():
-            url = normal_form(request if isinstance(request, str) else request.url)
+            url = normal_form(request if isinstance(request, str) else request.url, base)
             if type(url) is str:
                 self._wanted[url] = self._wanted.get(url, 0) | 1 << number
             yield request

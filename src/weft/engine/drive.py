@@ -64,7 +64,10 @@ class Driver:
         """End every coroutine where it stands; their `finally` clauses run."""
         for running in list(self._running):
             self._running.discard(running)
-            running.close()
+            try:
+                running.close()
+            except Exception as error:  # noqa: BLE001  the others must be ended too
+                self._on_failure(error)
 
     def ended(self, running: _Running, error: BaseException | None) -> None:
         """A coroutine is over."""
@@ -77,42 +80,48 @@ class Driver:
 class _Running:
     """A coroutine with where it stands. An answer that comes at once is taken in a loop, not by recursion."""
 
-    __slots__ = ("_answer", "_answered", "_coroutine", "_driver", "_starting")
+    __slots__ = ("_answer", "_answered", "_coroutine", "_driver", "_over", "_starting")
 
     def __init__(self, coroutine: Coroutine[Ask[Any], Any, Any], driver: Driver) -> None:
         self._coroutine = coroutine
         self._driver = driver
         self._starting = False
         self._answered = False
+        self._over = False
         self._answer: Any = None
 
     def go_on(self, answer: Any) -> None:
+        error: Exception | None = None
         while True:
+            try:
+                ask = self._coroutine.send(answer) if error is None else self._coroutine.throw(error)
+            except StopIteration:
+                self._over = True
+                self._driver.ended(self, None)
+                return
+            except Exception as failure:  # noqa: BLE001  whatever a visit raises must not end the crawl
+                self._over = True
+                self._driver.ended(self, failure)
+                return
+            error = None
             self._starting = True
             self._answered = False
             try:
-                ask = self._coroutine.send(answer)
                 ask.start(self._take)
-            except StopIteration:
-                self._driver.ended(self, None)
-                return
-            except Exception as error:  # noqa: BLE001  whatever a visit raises must not end the crawl
-                self._coroutine.close()
-                self._driver.ended(self, error)
-                return
-            finally:
-                self._starting = False
-            if not self._answered:
+            except Exception as failure:  # noqa: BLE001  it is raised where the coroutine waits
+                error = failure
+            self._starting = False
+            if error is None and not self._answered:
                 return
             answer = self._answer
 
     def close(self) -> None:
-        self._answered = True
+        self._over = True
         self._coroutine.close()
 
     def _take(self, answer: Any) -> None:
         if self._starting:
             self._answered = True
             self._answer = answer
-        else:
+        elif not self._over:  # an answer may come when nobody waits for it any more
             self.go_on(answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from weft.fetch.headers import keep_alive, retry_after
+from weft.fetch.headers import header_values, keep_alive, retry_after
 from weft.fetch.transport import Request
 from weft.frontier.politeness import Politeness
 from weft.frontier.sites import Site
@@ -27,20 +27,24 @@ UNREACHED = frozenset(
 )
 
 _ACCEPT = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-_ENCODINGS = "Accept-Encoding: gzip, deflate, br, zstd"
+_MOST_OF_A_SITEMAP = 50_000_000  # bytes, by the sitemaps protocol
 
 
 class Asker:
     """Writes requests in the name of one crawl."""
 
-    def __init__(self, agent: str, wanted: Wanted, *, max_bytes: int) -> None:
-        self._common = [f"User-Agent: {agent}", _ACCEPT, _ENCODINGS]
+    def __init__(self, agent: str, wanted: Wanted, *, max_bytes: int, encodings: str) -> None:
+        self._common = [f"User-Agent: {agent}", _ACCEPT]
+        if encodings:
+            self._common.append(f"Accept-Encoding: {encodings}")
         self._wanted = wanted
         self._max_bytes = max_bytes
 
     def page(self, site: Site, turn: Turn, *, last: bool, now: float) -> Request:
         """The request for a page; what is not a part of another page must be of a type that is collected."""
-        accepts = self._wanted.type if turn.kind < FIRST_REQUISITE and turn.kind != Kind.MAP else None
+        if turn.kind == Kind.MAP:
+            return self._request(site, turn.url, _MOST_OF_A_SITEMAP, None, last=last, now=now)
+        accepts = self._wanted.type if turn.kind < FIRST_REQUISITE else None
         return self._request(site, turn.url, self._max_bytes, accepts, last=last, now=now)
 
     def robots(self, site: Site, url: str, *, most: int, now: float) -> Request:
@@ -55,7 +59,7 @@ class Asker:
         if site.jar.cookies and (cookies := site.jar.header(target, secure=url[4] == "s", now=now)):
             headers.append(f"Cookie: {cookies}")
         if site.settings.headers:
-            headers += [f"{name}: {value}" for name, value in site.settings.headers.items()]
+            headers += [f"{name}: {value}" for name, value in site.settings.headers.items() if value]
         if last:
             headers.append("Connection: close")
         return Request(url, target, headers, most, accepts, last)
@@ -77,18 +81,28 @@ def verdict(page: Page) -> Reason | None:
     return Reason.STATUS
 
 
+_CUT = {
+    Reason.RESET: "disconnect",
+    Reason.TIMEOUT: "time",
+    Reason.BAD_ANSWER: "unspecified",
+    Reason.HEADERS: "unspecified",
+}
+
+
 def cut_of(page: Page) -> str:
     """How the content is not whole, as WARC-Truncated says it; "" when it is."""
-    if page.truncated:
+    if page.truncated or page.reason is None:
         return page.truncated
-    return "disconnect" if page.reason is Reason.RESET else ""
+    return _CUT.get(page.reason, "")
 
 
 def redirect_of(page: Page) -> str | None:
     """Where a redirect leads, in normal form; None when the page is none, or leads nowhere."""
     if page.status in (301, 302, 303, 307, 308):
-        location = page.headers.get("location", "")
-        url = normal_form(location, page.url) if location else None
+        # The bytes are UTF-8 more often than not, whatever the standard says; what is no UTF-8 stays as it came.
+        first = next(iter(header_values(page.head, "location")), page.headers.get("location", ""))
+        written = first.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
+        url = normal_form(written, page.url) if written else None
         if type(url) is str:
             return url
     return None
@@ -106,7 +120,7 @@ def pause_of(page: Page, settings: Politeness, now: float) -> float:
 
 def keeps_open(page: Page) -> bool:
     """Will the server answer another request on this connection?"""
-    if page.closed:
+    if page.closed or page.status < 200:
         return False
     connection = page.headers.get("connection", "").lower()
     if "close" in connection or (page.head.startswith(b"HTTP/1.0") and "keep-alive" not in connection):

@@ -133,8 +133,8 @@ class Loop:
             site.jar.store(header_values(page.head, "set-cookie"), now)
         redirect = redirect_of(page)
         parsed = self._parse(page, turn.kind) if reason is None and redirect is None else None
-        if parsed is not None and parsed.reason is Reason.INTERNAL:
-            reason = Reason.INTERNAL
+        if parsed is not None and parsed.reason is not None:
+            reason = parsed.reason
         if redirect is not None and turn.attempt == 1 and fingerprint(redirect) == turn.id and site.jar.cookies:
             frontier.once_more(visit, turn)  # it redirects to itself to see whether its cookie comes back
             final = False
@@ -173,6 +173,8 @@ class Loop:
             kind = turn.kind if turn.kind >= FIRST_REQUISITE else Kind.REDIRECT
             if turn.depth == 0 and turn.kind in (Kind.SEED, Kind.REDIRECT):
                 frontier.admit(redirect)
+            if wires.application is not None:
+                wires.application.redirected(turn.url, redirect)
             frontier.offer(redirect, kind, turn.depth, turn.page)
             wires.store.note_links(turn.id, [fingerprint(redirect)], [Kind.REDIRECT])
             return 1
@@ -190,12 +192,18 @@ class Loop:
         return len(targets)
 
     def _request(self, turn: Turn, requests: Iterable[Request | str] | None) -> None:
-        """Offer what an application asks for."""
-        for request in requests or ():
+        """Offer what an application asks for; it is told at once what a rule refuses, and may ask for something else."""
+        application = self._wires.application
+        waiting = list(requests or ())
+        while waiting and application is not None:
+            request = waiting.pop(0)
             text, priority = (request, 0.0) if isinstance(request, str) else request
             url = normal_form(text, turn.url)
+            reason: Reason | None = Reason.NOT_A_URL
             if type(url) is str:
-                self._wires.frontier.offer(url, Kind.REQUEST, turn.depth + 1, turn.page, priority)
+                reason = self._wires.frontier.offer(url, Kind.REQUEST, turn.depth + 1, turn.page, priority)
+            if reason is not None:
+                waiting += application.failed(text, reason.value) or ()
 
     def _unreached(self, visit: Visit, turn: Turn | None, page: Page | None, reason: Reason) -> float:
         """The site was not reached, or may not be: write it down; the pause that the site gets."""

@@ -51,6 +51,9 @@ _NOT_FOUND = (
     (pycares.errno.ARES_EBADNAME,),
 )
 
+# c-ares keeps answers of its own, without a limit, some 1.3 KB each: they are thrown away after so many questions.
+_FLUSHED = 10_000
+
 Done = Callable[[Answer], None]
 
 
@@ -110,6 +113,8 @@ class Resolver:
 
     def _ask(self, host: str, family: socket.AddressFamily) -> None:
         self.questions += 1
+        if self.questions % _FLUSHED == 0:
+            self._ares._channel.reinit()  # noqa: SLF001  no public way leads to it
         try:
             future = self._ares.getaddrinfo(host, family=family, type=socket.SOCK_STREAM)
         except (UnicodeError, ValueError):  # no name at all

@@ -43,6 +43,10 @@ class Fetching:
     timeout: float = setting(60.0, "seconds for one page, connecting included")
     connect_timeout: float = setting(20.0, "seconds to establish a connection")
     max_header_bytes: int = setting(65_536, "an answer with a larger header is refused")
+    accept_encoding: str = setting(
+        "gzip, deflate",
+        "content codings to ask for; br and zstd are understood too, but archive readers do not replay them",
+    )
     proxy: str = setting("", "send every request through this proxy (http://…, socks5h://…)")
     verify_tls: bool = setting(False, "refuse expired, self-signed and otherwise doubtful certificates")
     ca_file: str = setting("", "certificate authorities to trust, as PEM; the system's own when empty")
@@ -241,8 +245,10 @@ class Transport:
             self._idle.append(slot)
             return
         for fd in slot.fds:
-            with contextlib.suppress(OSError), socket.socket(fileno=os.dup(fd)) as shared:
+            shared = socket.socket(fileno=fd)
+            with contextlib.suppress(OSError):  # it is gone already
                 shared.shutdown(socket.SHUT_RDWR)
+            shared.detach()
         slot.fds.clear()
         # No call of libcurl closes one idle connection, and it looks for dead ones rarely, all at once and at length.
         # Asked for a connection to the same place, it finds this one dead and gives it up; a new one is refused.

@@ -22,6 +22,7 @@ from weft.ordering.heaps import Heaps, add_site, set_ready
 from weft.urls import PLAIN_RULES, UrlRules, fingerprint, normal_form, origin_of, site_of
 
 _CACHED = 400_000  # links remembered over all sites
+_LONGEST_CACHED = 500  # characters of a link
 _NO_SCORES = np.empty(0, dtype=np.float64)
 
 
@@ -157,6 +158,8 @@ class Discovery:
                 self._note(target, url)
             if reason is Reason.DEPTH:
                 return target  # a shorter way to it may be found later
+        if len(key) > _LONGEST_CACHED:
+            return target
         self._cached += 1
         if self._cached > _CACHED:  # start anew; what is in use fills up again at once
             self._caches.clear()

@@ -29,8 +29,9 @@ from weft.errors import WeftError
 _HEAD = struct.Struct("<4sIQ")
 _LENGTHS = struct.Struct("<III")
 _MAGIC = b"weft"
-_ROW = struct.Struct("<IIiBBH")  # end of its text, page where it was found plus one, site, depth, kind, spare
-ROW = np.dtype([("end", "<u4"), ("via", "<u4"), ("site", "<i4"), ("depth", "u1"), ("kind", "u1"), ("spare", "<u2")])
+_ROW = struct.Struct("<IIiHBB")  # end of its text, page where it was found plus one, site, depth, kind, spare
+DEEPEST = 65_535  # what is deeper counts as this deep
+ROW = np.dtype([("end", "<u4"), ("via", "<u4"), ("site", "<i4"), ("depth", "<u2"), ("kind", "u1"), ("spare", "u1")])
 
 
 class Entry(NamedTuple):
@@ -99,7 +100,7 @@ class FrontierLog:
         text = url.encode()
         self._texts.append(text)
         self._text_bytes += len(text)
-        self._rows += _ROW.pack(self._text_bytes, via + 1, site, depth, kind, 0)
+        self._rows += _ROW.pack(self._text_bytes, via + 1, site, min(depth, DEEPEST), kind, 0)
         self._fingerprints.append(fingerprint)
 
     def entry(self, page: int) -> Entry:

@@ -35,6 +35,9 @@ class Politeness:
     connections: int = setting(500, "r: connections at once, to as many sites")
     per_domain: int = setting(4, "connections at once to the sites of one registered domain")
     per_address: int = setting(4, "connections at once to one address")
+    margin: float = setting(
+        0.03, "seconds added to every wait: a server sees the end of a visit a little later than we do"
+    )
     crawl_delay_most: float = setting(300.0, "a longer Crawl-delay in robots.txt is taken as this, in seconds")
     retry_after_most: float = setting(86_400.0, "a longer Retry-After is taken as this, in seconds")
     too_often_pause: float = setting(60.0, "seconds a site is left alone that answers 429 without a Retry-After")
@@ -60,14 +63,15 @@ def wait_after(settings: Politeness, took: float, crawl_delay: float | None, fix
 
 
 class Throttle:
-    """What the sites of one domain, or at one address, share."""
+    """What the sites of one domain, or at one address, share. A connection is known by any object of its own."""
 
-    __slots__ = ("limit", "open", "opens_at", "parked", "woken_at")
+    __slots__ = ("limit", "open", "opening", "opens_at", "parked", "woken_at")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.open = 0
-        self.opens_at = 0.0  # no opening before this; NEVER while the last one is not confirmed
+        self.opening: object | None = None  # the connection that the server has not yet shown to have taken
+        self.opens_at = 0.0  # no opening before this; NEVER while one is under way
         self.parked: deque[int] = deque()  # sites that wait for a place
         self.woken_at = NEVER  # when a timer will look after the parked ones
 
@@ -78,21 +82,23 @@ class Throttle:
         """May a connection be opened now?"""
         return self.open < self.limit and now >= self.opens_at
 
-    def begin(self, gap: float) -> None:
+    def begin(self, connection: object, gap: float) -> None:
         """A connection is being opened; unless there is no gap to keep, the next must wait for its confirmation."""
         self.open += 1
         if gap > 0:
+            self.opening = connection
             self.opens_at = NEVER
 
-    def confirm(self, now: float, gap: float) -> None:
-        """The server has taken the connection, or it is gone: the gap begins."""
-        if self.opens_at == NEVER:
+    def confirm(self, connection: object, now: float, gap: float) -> None:
+        """The server has taken the connection, or it is gone: the gap begins, if it is the one that was awaited."""
+        if self.opening is connection:
+            self.opening = None
             self.opens_at = now + gap
 
-    def end(self, now: float, gap: float) -> None:
+    def end(self, connection: object, now: float, gap: float) -> None:
         """The connection is closed; with no gap it had never been opened."""
         self.open -= 1
-        self.confirm(now, gap)
+        self.confirm(connection, now, gap)
 
     @property
     def idle(self) -> bool:

@@ -59,6 +59,7 @@ class _What(IntEnum):
     PAGE = 1  # a page is to be tried again
     WAKE = 2  # a throttle's gap is over
     CONFIRM = 3  # a server had time enough to accept
+    FREE = 4  # a server has seen the end of a visit
 
 
 class _Timer(NamedTuple):
@@ -129,7 +130,7 @@ class Schedule:
             self.visits += 1
             visit = Visit(self.visits, site, site.errands.pop(0) if site.errands else None, self.wait(site) / 4)
             visit.domain_throttle = throttle
-            throttle.begin(visit.gap)
+            throttle.begin(visit, visit.gap)
             return visit
 
     def enter(self, visit: Visit, address: str, now: float) -> bool:
@@ -145,7 +146,7 @@ class Schedule:
             return False
         visit.address = address
         visit.address_throttle = throttle
-        throttle.begin(visit.gap)
+        throttle.begin(visit, visit.gap)
         if visit.gap > 0:
             self._at(now + _CONFIRMED_AFTER, _What.CONFIRM, visit=visit)
         return True
@@ -154,7 +155,7 @@ class Schedule:
         """The server has taken the connection: the next one to its domain or address is a gap away."""
         for throttle in (visit.domain_throttle, visit.address_throttle):
             if throttle is not None:
-                throttle.confirm(now, visit.gap)
+                throttle.confirm(visit, now, visit.gap)
                 self._wake_later(throttle, now)
 
     def leave(self, visit: Visit, now: float, *, pause: float) -> None:
@@ -164,7 +165,8 @@ class Schedule:
         site = visit.site
         self._end(visit, now)
         if visit.address:
-            pause = max(self.wait(site), pause)
+            wait = self.wait(site)
+            pause = max(wait + self._politeness.margin if wait else 0.0, pause)
         site.next_visit = max(site.next_visit, now + pause)
         if not (site.held or site.set_aside):
             self._rest(site, now)
@@ -251,6 +253,8 @@ class Schedule:
             elif timer.throttle is not None:
                 timer.throttle.woken_at = NEVER
                 self._wake(timer.throttle, now)
+            elif timer.visit is not None and timer.what is _What.FREE:
+                self._free(timer.visit, now)
             elif timer.visit is not None and not timer.visit.over:
                 self.answered(timer.visit, now)
 
@@ -269,13 +273,20 @@ class Schedule:
             set_ready(self._heaps, site.number)
 
     def _end(self, visit: Visit, now: float) -> None:
-        """Give back the places of a visit. One that never entered has opened nothing, and leaves no gap behind."""
+        """A visit is over; its places are free when the server has seen it, too."""
         visit.over = True
         self.busy -= 1
+        if visit.address and visit.gap and self._politeness.margin:
+            self._at(now + self._politeness.margin, _What.FREE, visit=visit)
+        else:
+            self._free(visit, now)
+
+    def _free(self, visit: Visit, now: float) -> None:
+        """Give back the places of a visit. One that never entered has opened nothing, and leaves no gap behind."""
         gap = visit.gap if visit.address else 0.0
         for throttle in (visit.domain_throttle, visit.address_throttle):
             if throttle is not None:
-                throttle.end(now, gap)
+                throttle.end(visit, now, gap)
                 self._wake(throttle, now)
 
     def _throttle(self, throttles: dict[str, Throttle], name: str, limit: int) -> Throttle:

@@ -107,6 +107,8 @@ _META_CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([a-zA-Z0-9_:.+-
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]+encoding\s*=\s*["']([a-zA-Z0-9_:.+-]{2,40})["']""")
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _LONGEST_LABEL = 40
+_ASCII = bytes(range(128))
+_FEW = 6
 _LOOKED_AT = 4096  # a browser looks for <meta charset> in the first 1024 bytes; real pages have it later at times
 
 # Python's codecs of these names are narrower than what browsers read under the same names.
@@ -157,7 +159,10 @@ def charset_of(body: bytes, declared: str) -> str:
     except UnicodeDecodeError as error:
         if error.end >= len(body) and error.reason == "unexpected end of data":
             return "utf-8"  # cut in the middle of a character
-        return known_charset(detect_encoding(body[:65_536]) or "") or "cp1252"
+        seen = body[:65_536]
+        if len(seen.translate(None, _ASCII)) < _FEW:  # a letter or two say nothing
+            return "cp1252"
+        return known_charset(detect_encoding(seen) or "") or "cp1252"
     return "utf-8"
 
 

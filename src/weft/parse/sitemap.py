@@ -57,7 +57,9 @@ def _read_xml(body: bytes) -> Sitemap:
 
 
 class _Reader:
-    """An expat handler that keeps the text of <loc> and <link>, wherever they stand."""
+    """An expat handler that keeps the text of <loc> and <link>, wherever they stand, and of <url> and <sitemap> where
+    the <loc> was forgotten.
+    """
 
     def __init__(self, charset: str | None = None) -> None:
         self.result = Sitemap([], [])
@@ -88,6 +90,8 @@ class _Reader:
                 self._text = []
             elif attributes.get("rel", "alternate") == "alternate":
                 self._keep(written)
+        elif local in ("url", "sitemap"):
+            self._text = []
 
     def _characters(self, text: str) -> None:
         if self._text is not None:
@@ -101,8 +105,8 @@ class _Reader:
             self._path.pop()
 
     def _keep(self, written: str) -> None:
-        above = self._path[-2] if len(self._path) > 1 else ""
-        kept = self.result.maps if above == "sitemap" else self.result.pages
+        here, above = self._path[-1], self._path[-2] if len(self._path) > 1 else ""
+        kept = self.result.maps if "sitemap" in (here, above) else self.result.pages
         # A picture or film that belongs to a page is listed with a <loc> of its own.
         if written and above not in ("image", "video") and len(kept) < MOST_URLS:
             kept.append(written)

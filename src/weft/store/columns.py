@@ -8,6 +8,7 @@ opens. When a part is full, or the crawl stops, it becomes a Parquet file by wri
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 from pyarrow import ipc
 
 from weft.store.volumes import last_number, writing
@@ -35,7 +35,7 @@ PAGES = pa.schema(
         ),
         pa.field("ip", pa.string(), metadata={"doc": "address it was fetched from"}),
         pa.field("kind", pa.string(), metadata={"doc": "how the URL was found: seed, a, redirect, robots, image …"}),
-        pa.field("depth", pa.int16(), metadata={"doc": "links away from a seed"}),
+        pa.field("depth", pa.int32(), metadata={"doc": "links away from a seed"}),
         pa.field("via", pa.uint64(), metadata={"doc": "id of the page where it was found first"}),
         pa.field("attempt", pa.int16(), metadata={"doc": "1 for the first try"}),
         pa.field("final", pa.bool_(), metadata={"doc": "false when the page will be tried again"}),
@@ -55,7 +55,9 @@ PAGES = pa.schema(
         pa.field("title", pa.string(), metadata={"doc": "title of the page"}),
         pa.field("bytes", pa.int64(), metadata={"doc": "size of the content as it came"}),
         pa.field(
-            "truncated", pa.string(), metadata={"doc": "length, time or disconnect when the content is not whole"}
+            "truncated",
+            pa.string(),
+            metadata={"doc": "length, time, disconnect or unspecified where content is missing"},
         ),
         pa.field("digest", pa.string(), metadata={"doc": "SHA-1 of the content, as in the WARC"}),
         pa.field(
@@ -96,7 +98,7 @@ URLS = pa.schema(
 class Journal:
     """The growing part of one table."""
 
-    def __init__(self, folder: Path, schema: pa.Schema, *, batch: int = 2000, part_bytes: int = 256_000_000) -> None:
+    def __init__(self, folder: Path, schema: pa.Schema, *, batch: int = 2000, part_bytes: int = 32_000_000) -> None:
         self._folder = folder
         self._schema = schema
         self._number = 0
@@ -169,40 +171,43 @@ class LinkJournal:
     def __init__(self, journal: Journal, *, batch: int = 50_000) -> None:
         self._journal = journal
         self._batch = batch
-        self._sources: list[int] = []
+        self._sources = array("Q")
         self._counts: list[int] = []
-        self._targets: list[NDArray[np.uint64]] = []
-        self._kinds: list[NDArray[np.uint8]] = []
-        self._waiting = 0
+        self._targets = array("Q")
+        self._kinds = array("B")
 
     def append(self, source: int, targets: list[int], kinds: list[int]) -> None:
         """Take the links of one page."""
         self._sources.append(source)
         self._counts.append(len(targets))
-        self._targets.append(np.array(targets, dtype=np.uint64))
-        self._kinds.append(np.array(kinds, dtype=np.uint8))
-        self._waiting += len(targets)
-        if self._waiting >= self._batch:
+        self._targets.fromlist(targets)
+        self._kinds.fromlist(kinds)
+        if len(self._targets) >= self._batch:
             self.flush()
 
     def flush(self) -> None:
         """Write the links that wait."""
-        if self._waiting:
+        if self._targets:
             batch = pa.RecordBatch.from_arrays(
                 [
-                    pa.array(np.repeat(np.array(self._sources, dtype=np.uint64), self._counts)),
-                    pa.array(np.concatenate(self._targets)),
-                    pa.array(np.concatenate(self._kinds)),
+                    pa.array(np.repeat(np.array(self._sources), self._counts)),
+                    pa.array(np.array(self._targets)),
+                    pa.array(np.array(self._kinds)),
                 ],
                 schema=LINKS,
             )
-            self._sources, self._counts, self._targets, self._kinds, self._waiting = [], [], [], [], 0
+            self._sources, self._counts, self._targets, self._kinds = array("Q"), [], array("Q"), array("B")
             self._journal.write(batch)
+
+
+def sealed_name(path: Path) -> Path:
+    """What an open part will be called."""
+    return path.with_name(path.name.removesuffix(".arrow.open") + ".parquet")
 
 
 def seal_part(path: Path) -> Path:
     """Write a journal as Parquet, a batch at a time, and put it in the journal's place."""
-    sealed = path.with_name(path.name.removesuffix(".arrow.open") + ".parquet")
+    sealed = sealed_name(path)
     beside = sealed.with_suffix(".parquet.new")
     with (
         ipc.open_stream(pa.OSFile(str(path), "rb")) as reader,

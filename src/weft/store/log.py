@@ -11,7 +11,7 @@ from pathlib import Path
 
 from weft.events import Event, Fetched
 from weft.model import Kind
-from weft.store.volumes import writing
+from weft.store.volumes import write_all, writing
 from weft.store.warc import warc_date
 
 FIELDS = ("time", "result", "bytes", "took", "kind", "depth", "attempt", "url", "type", "address", "digest", "via")
@@ -42,12 +42,14 @@ class CrawlLog:
             data = "".join(self._lines).encode("utf-8", "replace")
             self._lines = []
             with writing(self._path):
-                os.write(self._file, data)
+                write_all(self._file, data)
 
     def close(self) -> None:
         """Write what is left and give the file back."""
-        self.flush()
-        os.close(self._file)
+        try:
+            self.flush()
+        finally:
+            os.close(self._file)
 
 
 def log_line(event: Fetched) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pyarrow import ipc
 
 from weft.errors import UsageError, WeftError
-from weft.store.columns import read_batches
+from weft.store.columns import read_batches, sealed_name
 
 
 class Record(NamedTuple):
@@ -57,30 +57,43 @@ class CrawlFiles:
 
     def record(self, row: dict[str, Any]) -> Record:
         """The record that a row of `pages` names."""
-        path = self.out / "volumes" / row["volume"]
-        if not path.exists():
-            path = path.with_name(f"{path.name}.open")
+        sealed = self.out / "volumes" / row["volume"]
         try:
-            with path.open("rb") as file:
+            with _opened(sealed) as file:
                 file.seek(row["offset"])
                 data = zlib.decompress(file.read(row["length"]), wbits=31)
         except (OSError, zlib.error) as error:
-            where = f"{path}, offset {row['offset']}"
+            where = f"{sealed}, offset {row['offset']}"
             raise WeftError(f"cannot read the record: {error}", where=where, todo="is the volume whole?") from error
         warc, _, block = data.partition(b"\r\n\r\n")
-        fields = (line.partition(": ") for line in warc.decode().splitlines()[1:])
+        fields = (line.partition(": ") for line in warc.decode().split("\r\n")[1:])
         head, gap, body = block[:-4].partition(b"\r\n\r\n")
         return Record({name: value for name, _, value in fields}, head + gap, body)
 
     def _batches(self, table: str) -> Iterator[pa.RecordBatch]:
-        for path in sorted((self.out / table).glob("*.parquet")):
+        # Open parts are listed first: one that is sealed meanwhile is then found among the sealed ones.
+        growing = sorted((self.out / table).glob("*.arrow.open"))
+        sealed = sorted((self.out / table).glob("*.parquet"))
+        for path in sealed:
             yield from pq.ParquetFile(path).iter_batches()
-        for path in sorted((self.out / table).glob("*.arrow.open")):
+        for path in growing:
+            if sealed_name(path) in sealed:
+                continue
             try:
                 with ipc.open_stream(pa.OSFile(str(path), "rb")) as reader:
                     yield from read_batches(reader)
+            except FileNotFoundError:  # it was sealed in this moment
+                yield from pq.ParquetFile(sealed_name(path)).iter_batches()
             except (OSError, pa.ArrowInvalid):
-                continue  # it was sealed in this moment, or holds nothing yet
+                continue  # it holds nothing yet
+
+
+def _opened(sealed: Path) -> BinaryIO:
+    """A volume, sealed or still open; it may be sealed while we look."""
+    try:
+        return sealed.with_name(f"{sealed.name}.open").open("rb")
+    except FileNotFoundError:
+        return sealed.open("rb")
 
 
 def _where(batch: pa.RecordBatch, column: str, value: int) -> pa.RecordBatch:

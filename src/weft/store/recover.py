@@ -8,9 +8,10 @@ it is cut off.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from weft.store.columns import seal_part
@@ -28,11 +29,18 @@ def seal_leftovers(folder: Path, lengths: dict[str, int]) -> None:
         for path in sorted((folder / table).glob("*.arrow.open")):
             with writing(path):
                 if _cut(path, lengths.get(f"{table}/{path.name}", 0)):
-                    seal_part(path)
+                    _seal(path)
     for path in sorted((folder / "volumes").glob("*.warc.gz.open")):
         with writing(path):
             if _cut(path, lengths.get(f"volumes/{path.name.removesuffix('.open')}", 0)):
                 path.rename(path.with_suffix(""))
+
+
+def _seal(path: Path) -> None:
+    try:
+        seal_part(path)
+    except pa.ArrowInvalid:  # it is shorter than was promised, so short that not even a row can be read
+        path.unlink()
 
 
 def _cut(path: Path, length: int) -> bool:
@@ -45,17 +53,12 @@ def _cut(path: Path, length: int) -> bool:
 
 
 def known_contents(folder: Path, digests: Digests) -> None:
-    """Learn again which contents are stored."""
-    for path in sorted((folder / "pages").glob("*.parquet")):
-        for url_id, digest, wall in _stored(path):
-            digests.add_text(digest, url_id, wall)
-
-
-def _stored(path: Path) -> Iterator[tuple[int, str, float]]:
+    """Learn again which contents are stored: whole ones, each under the URL where it was stored first."""
     columns = ["id", "digest", "fetched_at", "duplicate_of", "bytes", "truncated"]
-    table = pq.ParquetFile(path)
-    for batch in table.iter_batches(columns=columns):
-        rows = batch.to_pydict()
-        for url_id, digest, when, duplicate, size, cut in zip(*(rows[name] for name in columns), strict=True):
-            if digest is not None and duplicate is None and size and cut is None:
-                yield url_id, digest, when.timestamp()
+    for path in sorted((folder / "pages").glob("*.parquet")):
+        for batch in pq.ParquetFile(path).iter_batches(columns=columns):
+            first = pc.and_(batch["digest"].is_valid(), batch["duplicate_of"].is_null())
+            whole = pc.and_(batch["truncated"].is_null(), pc.greater(batch["bytes"], 0))
+            rows = batch.filter(pc.and_(first, whole))
+            walls = rows["fetched_at"].cast(pa.int64()).to_numpy() / 1e6
+            digests.learn(rows["digest"].to_pylist(), rows["id"].to_numpy(), walls)

@@ -90,11 +90,10 @@ class Volumes:
         common = [("WARC-Target-URI", page.url), ("WARC-Date", date)]
         if page.address:
             common.append(("WARC-IP-Address", page.address))
-        block = stored_head(page.head)
+        head = stored_head(page.head)
+        block = (head, page.body) if original is None else (head,)
         headers = [("WARC-Type", "response"), ("WARC-Record-ID", response_id), *common]
-        if original is None:
-            block += page.body
-        else:
+        if original is not None:
             headers[0] = ("WARC-Type", "revisit")
             headers += [
                 ("WARC-Profile", REVISIT_PROFILE),
@@ -102,14 +101,14 @@ class Volumes:
                 ("WARC-Refers-To-Date", warc_date(original.wall)),
             ]
         headers += [
-            ("WARC-Block-Digest", sha1(block)),
+            ("WARC-Block-Digest", sha1(*block)),
             ("WARC-Payload-Digest", digest),
             ("Content-Type", "application/http; msgtype=response"),
         ]
         if cut:
             headers.append(("WARC-Truncated", cut))
         offset = self._offset
-        length = self._append(member(record(headers, block)))
+        length = self._append(member(record(headers, *block)))
         self._append(
             member(
                 record(
@@ -134,9 +133,7 @@ class Volumes:
             self._buffer = []
             self._buffered = 0
             with writing(self._path):
-                written = os.write(self._file, data)
-                while written < len(data):
-                    written += os.write(self._file, data[written:])
+                write_all(self._file, data)
 
     def roll(self, wall: float) -> None:
         """Seal the open volume, if there is one, and begin the next."""
@@ -165,7 +162,8 @@ class Volumes:
             self.flush()
             os.close(self._file)
             self._file = -1
-            self._path.rename(self._path.with_suffix(""))
+            with writing(self._path):
+                self._path.rename(self._path.with_suffix(""))
 
     def _append(self, data: bytes) -> int:
         self._buffer.append(data)
@@ -187,6 +185,13 @@ def last_number(folder: Path, pattern: str) -> int:
     return max((int(digits) for digits in names if digits.isdigit()), default=0)
 
 
+def write_all(file: int, data: bytes) -> None:
+    """Write to a descriptor, in as many steps as it takes."""
+    written = os.write(file, data)
+    while written < len(data):
+        written += os.write(file, data[written:])
+
+
 class writing:  # noqa: N801
     """Turns what the disk says into a message for a person."""
 
@@ -203,6 +208,8 @@ class writing:  # noqa: N801
                 errno.ENOSPC: "make room and run the same command again; nothing that was committed is lost",
                 errno.EDQUOT: "raise the quota and run the same command again; nothing that was committed is lost",
                 errno.EROFS: "the file system is read-only: choose another --out",
+                errno.ENOTDIR: "a part of the path is a file: choose another --out",
                 errno.EACCES: "the directory cannot be written: choose another --out, or change its permissions",
             }.get(error.errno or 0, "run the same command again when it is mended")
-            raise WeftError(f"cannot write: {error.strerror}", where=str(self._path), todo=todo) from error
+            what = os.strerror(error.errno) if error.errno else str(error)
+            raise WeftError(f"cannot write: {what}", where=str(self._path), todo=todo) from error

@@ -2,7 +2,8 @@ r"""WARC 1.1 records as bytes. In: an exchange. Out: gzip members, one a record.
 
 The payload is the content without its transfer coding, as it is after any HTTP/2 hop too: chunk boundaries are no
 part of the page, and readers verify digests on the stored bytes. Where the answer came in chunks its header line is
-kept under another name.
+kept under another name; a header that broke off, or whose lines end in a line feed alone, is mended so that readers
+find the content behind it.
 
 >>> print(record([("WARC-Type", "metadata")], b"x").decode().replace("\r", ""))
 WARC/1.1
@@ -19,27 +20,31 @@ from __future__ import annotations
 import hashlib
 import random
 import re
+import time
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from isal import isal_zlib
 
-_TRANSFER_CODING = re.compile(rb"(?im)^(transfer-encoding:)")
+_TRANSFER_CODING = re.compile(rb"(?im)^(transfer-encoding[ \t]*:)")
+_LINE_END = re.compile(rb"\r?\n")
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]  # two letters for ten bits
 _SHIFTS = tuple(range(150, -1, -10))
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def sha1(data: bytes) -> str:
-    """A digest as WARC writes it.
+def sha1(*parts: bytes) -> str:
+    """The digest of bytes, which may lie in several pieces, as WARC writes it.
 
     >>> sha1(b"")
     'sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ'
     """
-    return base32(hashlib.sha1(data, usedforsecurity=False).digest())
+    digest = hashlib.sha1(usedforsecurity=False)
+    for part in parts:
+        digest.update(part)
+    return base32(digest.digest())
 
 
 def base32(digest: bytes) -> str:
@@ -54,15 +59,20 @@ def warc_date(wall: float) -> str:
     >>> warc_date(1.5)
     '1970-01-01T00:00:01.500000Z'
     """
-    return (
-        (_EPOCH + timedelta(microseconds=round(wall * 1e6))).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    )
+    seconds, microseconds = divmod(round(wall * 1e6), 1_000_000)
+    return f"{_second(seconds)}.{microseconds:06d}Z"
 
 
-def record(headers: Sequence[tuple[str, str]], block: bytes) -> bytes:
-    """One record, not compressed."""
+@lru_cache(maxsize=64)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
+def record(headers: Sequence[tuple[str, str]], *block: bytes) -> bytes:
+    """One record, not compressed. Its block may lie in several pieces: a page is copied once, not at every step."""
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-    return f"WARC/1.1\r\n{lines}Content-Length: {len(block)}\r\n\r\n".encode() + block + b"\r\n\r\n"
+    head = f"WARC/1.1\r\n{lines}Content-Length: {sum(map(len, block))}\r\n\r\n".encode()
+    return b"".join((head, *block, b"\r\n\r\n"))
 
 
 def member(data: bytes) -> bytes:
@@ -86,7 +96,15 @@ class RecordIds:
 
 
 def stored_head(head: bytes) -> bytes:
-    """The answer's header as it is stored."""
-    if b"ransfer-" in head or b"RANSFER-" in head:
+    r"""The answer's header as it is stored: its lines end as readers expect, and so does it.
+
+    >>> stored_head(b"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n")
+    b'HTTP/1.1 200 OK\r\nX-Archive-Orig-Transfer-Encoding: chunked\r\n\r\n'
+    """
+    if head.count(b"\n") != head.count(b"\r\n"):
+        head = _LINE_END.sub(b"\r\n", head)
+    if not head.endswith(b"\r\n\r\n"):
+        head += b"\r\n" if head.endswith(b"\r\n") else b"\r\n\r\n"
+    if b"transfer-" in head.lower():
         return _TRANSFER_CODING.sub(rb"X-Archive-Orig-\1", head)
     return head

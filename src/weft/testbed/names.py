@@ -32,7 +32,12 @@ class Names:
         self._literals = options.naming == "literals"
         self._tld = options.tld
         self._per_domain = options.sites_per_domain
-        self.addresses = sites if self._literals else -(-sites // options.sites_per_address)
+        # Sites below this number have a domain of their own, and those from it on share.
+        self._alone = sites if self._per_domain == 1 else sites - min(options.domain_sharers or sites, sites)
+        # Sites below this number share addresses, and those from it on have one of their own.
+        self._together = 0 if self._literals else min(options.address_sharers or sites, sites)
+        self._shared_addresses = -(-self._together // options.sites_per_address)
+        self.addresses = self._shared_addresses + sites - self._together
         if self.addresses > 250 * _PER_BLOCK * 250:
             raise UsageError(
                 f"{self.addresses} addresses are more than loopback has", todo="serve fewer sites, or names"
@@ -45,27 +50,28 @@ class Names:
     @property
     def domains(self) -> int:
         """How many registered domains the sites lie in."""
-        return -(-self.sites // self._per_domain)
+        return self._alone - (self._alone - self.sites) // self._per_domain
 
     def host(self, site: int) -> str:
         """The name of a site, without a port."""
         if self._literals:
             return self.address(site)
-        if self._per_domain > 1:
-            return f"{_letters(site % self._per_domain)}.{self.domain(site)}"
+        if site >= self._alone:
+            return f"{_letters((site - self._alone) % self._per_domain)}.{self.domain(site)}"
         return f"www.{self.domain(site)}" if self._www[site] else self.domain(site)
 
     def domain(self, site: int) -> str:
         """The registered domain of a site; of a literal, the literal."""
         if self._literals:
             return self.address(site)
-        if self._per_domain > 1:
-            return f"dom-{site // self._per_domain}.{self._tld}"
+        if site >= self._alone:
+            return f"dom-{(site - self._alone) // self._per_domain}.{self._tld}"
         return f"site-{site}.{self._tld}"
 
     def address(self, site: int) -> str:
         """The loopback address a site is served from."""
-        number = site % self.addresses
+        shared = site < self._together
+        number = site % self._shared_addresses if shared else self._shared_addresses + site - self._together
         block, last = divmod(number, _PER_BLOCK)
         return f"127.{1 + block // 250}.{block % 250}.{last + 1}"
 
@@ -88,8 +94,10 @@ class Names:
         number = self._domain_number(host)
         if number < 0:
             return -1
-        first = number * self._per_domain
-        for site in range(first, min(first + self._per_domain, self.sites)):
+        first, many = number, 1
+        if number >= self._alone:
+            first, many = self._alone + (number - self._alone) * self._per_domain, self._per_domain
+        for site in range(first, min(first + many, self.sites)):
             if self.host(site) == host:
                 return site
         return first if self._wildcards[number] else -1
@@ -109,8 +117,12 @@ class Names:
         if labels[-1] != self._tld or not (digits.isascii() and digits.isdigit()):
             return -1
         number = int(digits)
-        wanted = "dom" if self._per_domain > 1 else "site"
-        return number if kind == wanted and number < self.domains and str(number) == digits else -1
+        if str(number) != digits:
+            return -1
+        if kind == "site":
+            return number if number < self._alone else -1
+        number += self._alone
+        return number if kind == "dom" and number < self.domains else -1
 
     def domain_number(self, host: str) -> int:
         """The number of the registered domain a name lies in, for the DNS server; -1 if there is none."""

@@ -42,7 +42,9 @@ class Options:
     tld: str = setting("test", "top-level domain of the names; keep to reserved ones")
     www: float = setting(0.5, "share of the sites whose name begins with www. (where a domain has one site)")
     sites_per_domain: int = setting(1, "sites under one registered domain")
+    domain_sharers: int = setting(0, "only the last so many sites share domains; 0: all do")
     sites_per_address: int = setting(4, "sites on one address (names only)")
+    address_sharers: int = setting(0, "only the first so many sites share addresses; 0: all do")
     https: float = setting(1.0, "share of the sites that live under https, when TLS is served at all")
     bad_certificates: float = setting(
         0.0, "share of the https sites whose certificate is self-signed, expired or for another name"

@@ -36,7 +36,7 @@ def make(tmp_path: Path, clock: VirtualClock) -> Iterator[Make]:
             "path": tmp_path / "frontier.log",
             "clock": clock,
             "ordering": BreadthFirst(),
-            "politeness": Politeness(wait=2.0, connections=100),
+            "politeness": Politeness(wait=2.0, connections=100, margin=0.0),
             "selection": Selection(scope="all"),
             "retries": Retries(),
             "overrides": Overrides(),

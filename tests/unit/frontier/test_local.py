@@ -101,7 +101,7 @@ def test_visit__has_one_scheme(make: Any) -> None:
 
 def test_robots__disallowed_pages_are_passed_over(make: Any) -> None:
     """A page that robots.txt disallows is refused when its turn comes, and counted."""
-    frontier = make(politeness=Politeness(wait=0.0, per_visit=10))
+    frontier = make(politeness=Politeness(wait=0.0, per_visit=10, margin=0.0))
     for path in ("private/1", "2", "private/3"):
         frontier.add_seed(f"http://a.example/{path}")
     visit, turn = take(frontier)
@@ -130,7 +130,7 @@ def test_robots__is_asked_for_again_after_a_day(make: Any, clock: VirtualClock) 
 
 def test_crawl_delay__makes_one_page_a_visit_and_a_longer_wait(make: Any, clock: VirtualClock) -> None:
     """Where robots.txt asks for a delay, k is 1 and the delay is kept, up to 300 seconds."""
-    frontier = make(politeness=Politeness(wait=0.0, per_visit=10))
+    frontier = make(politeness=Politeness(wait=0.0, per_visit=10, margin=0.0))
     for number in range(3):
         frontier.add_seed(f"http://a.example/{number}")
     visit, _ = take(frontier)

@@ -52,10 +52,29 @@ def test_site__rests_for_its_wait_after_a_visit(make: Any, clock: VirtualClock) 
     assert frontier.visit() is not None
 
 
+def test_site__rests_a_little_longer_because_the_server_sees_the_end_later(make: Any, clock: VirtualClock) -> None:
+    """A margin is added to the wait, and the places of domain and address are kept as long."""
+    frontier = make(politeness=Politeness(wait=2.0, per_address=1, margin=0.5))
+    frontier.add_seed("http://a.example/1")
+    frontier.add_seed("http://b.example/1")
+    frontier.add_seed("http://a.example/2")
+    finish(frontier, begin(frontier, "192.0.2.1"))
+    other = frontier.visit()
+    turn = frontier.turn(other)
+    assert not frontier.enter(other, "192.0.2.1")
+    frontier.give_back(other, turn)
+    clock.advance(0.5)
+    begin(frontier, "192.0.2.1")
+    clock.advance(1.9)
+    assert frontier.visit() is None
+    clock.advance(0.1)
+    assert frontier.visit().site.name == "a.example"
+
+
 @pytest.mark.parametrize(("took", "wait"), [(0.1, 2.0), (1.0, 5.0), (30.0, 60.0)])
 def test_site__waits_longer_after_a_slow_download(make: Any, clock: VirtualClock, took: float, wait: float) -> None:
     """Without a fixed wait it is five times the last download, within 2 and 60 seconds."""
-    frontier = make(politeness=Politeness())
+    frontier = make(politeness=Politeness(margin=0.0))
     frontier.add_seed("http://a.example/1")
     frontier.add_seed("http://a.example/2")
     finish(frontier, begin(frontier, "192.0.2.1"), took=took)
@@ -89,7 +108,7 @@ def test_site__waits_as_its_own_settings_say(make: Any, clock: VirtualClock) -> 
 
 def test_small_site__waits_longer_where_that_is_set(make: Any, clock: VirtualClock) -> None:
     """A site with few pages is on a weak machine (P1)."""
-    frontier = make(politeness=Politeness(wait=5.0, wait_small=15.0, small_site=3))
+    frontier = make(politeness=Politeness(wait=5.0, wait_small=15.0, small_site=3, margin=0.0))
     frontier.add_seed("http://small.example/1")
     frontier.add_seed("http://small.example/2")
     for number in range(4):
@@ -246,9 +265,22 @@ def test_errand__is_run_under_the_other_sites_politeness(make: Any, clock: Virtu
 def test_throttle__opens_no_gap_where_none_is_kept() -> None:
     """With no gap, places alone decide."""
     throttle = Throttle(2)
-    throttle.begin(0.0)
+    throttle.begin("a", 0.0)
     assert throttle.free(0.0)
-    throttle.begin(0.0)
+    throttle.begin("b", 0.0)
     assert not throttle.free(0.0)
-    throttle.end(0.0, 0.0)
+    throttle.end("a", 0.0, 0.0)
     assert throttle.free(0.0)
+
+
+def test_throttle__the_end_of_one_connection_does_not_confirm_another() -> None:
+    """A connection that closes while another is being opened says nothing about the other one."""
+    throttle = Throttle(4)
+    throttle.begin("a", 1.0)
+    throttle.confirm("a", 0.0, 1.0)
+    throttle.begin("b", 1.0)
+    throttle.end("a", 5.0, 1.0)
+    assert not throttle.free(100.0)
+    throttle.confirm("b", 200.0, 1.0)
+    assert not throttle.free(200.5)
+    assert throttle.free(201.0)

@@ -1,0 +1,125 @@
+"""Writes the generated pages of the documentation: commands, settings, reasons, columns, kinds.
+
+`make docs` runs it; a test fails when a page is not what it would write.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import typing
+from pathlib import Path
+from typing import Any
+
+from weft.cli import app
+from weft.cli.options import TITLES
+from weft.config import PROFILES, SECTIONS, Settings
+from weft.frontier.sites import SiteSettings
+from weft.model import Kind, Reason
+from weft.store.columns import LINKS, PAGES, URLS
+
+_NOTE = "<!-- Written by `make docs`. Change the code it is made from, not this page. -->\n\n"
+
+
+def pages() -> dict[str, str]:
+    """Every generated page by its file name."""
+    return {
+        "commands.md": _commands(),
+        "settings.md": _settings(),
+        "reasons.md": _reasons(),
+        "columns.md": _columns(),
+    }
+
+
+def _commands() -> str:
+    text = app.generate_docs(output_format="markdown", recursive=True)
+    return f"{_NOTE}{text.strip()}\n"
+
+
+def _settings() -> str:
+    lines = [
+        f"{_NOTE}# Settings",
+        "",
+        "Every setting is a flag of `weft crawl` (`per_visit` is `--per-visit`), a key under its section in a settings file "
+        "(`--config FILE`, TOML) and a keyword of `weft.crawl`. What is given later wins: defaults, `--profile`, `--config`, "
+        "flags. A crawl writes what came of it to `crawl.toml` in its directory.",
+        "",
+    ]
+    for section, names in SECTIONS.items():
+        held = type(getattr(Settings(), section))
+        lines += [
+            f"## [{section}]",
+            "",
+            f"{TITLES[section]}.",
+            "",
+            "| key | type | default | meaning |",
+            "| --- | --- | --- | --- |",
+        ]
+        lines += [_setting_row(held, known) for known in dataclasses.fields(held) if known.name in names]
+        lines.append("")
+    lines += [
+        '## [sites."NAME"]',
+        "",
+        "For one site (`www.example.org`, with its port where that is not the default one) or for a domain and all below it "
+        "(`*.example.org`). The most specific one holds.",
+        "",
+        "| key | type | default | meaning |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [_setting_row(SiteSettings, known) for known in dataclasses.fields(SiteSettings)]
+    lines += ["", "## Profiles", "", "| profile | settings |", "| --- | --- |"]
+    lines += [
+        f"| `{name}` | {', '.join(f'{key} = {value}' for key, value in values.items())} |"
+        for name, values in PROFILES.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _setting_row(held: Any, known: dataclasses.Field[Any]) -> str:
+    kind = typing.get_type_hints(held)[known.name]
+    shown = getattr(kind, "__name__", str(kind)) if isinstance(kind, type) else str(kind).replace("typing.", "")
+    default = "" if known.default in (None, (), "") else f"`{known.default}`"
+    return f"| `{known.name}` | `{shown}` | {default} | {known.metadata['doc']} |".replace(" | None", " or none")
+
+
+def _reasons() -> str:
+    lines = [
+        f"{_NOTE}# Reasons",
+        "",
+        "Why a page failed or a URL was refused: in the `reason` column of `pages`, in the log, in the summary and from "
+        "`weft explain`. *Retried* ones are tried again after the pauses of `retry_pauses`.",
+        "",
+        "| reason | retried | meaning |",
+        "| --- | --- | --- |",
+    ]
+    lines += [f"| `{reason.value}` | {'yes' if reason.retry else ''} | {reason.doc} |" for reason in Reason]
+    return "\n".join(lines) + "\n"
+
+
+def _columns() -> str:
+    lines = [
+        f"{_NOTE}# Columns",
+        "",
+        "Parquet files under `pages/`, `links/` and `urls/` of a crawl's directory. Sealed parts (`*.parquet`) can be read while the "
+        "crawl runs; the open part (`*.arrow.open`) is an Arrow stream.",
+        "",
+    ]
+    for name, what, schema in (
+        ("pages", "One row per fetch that was tried, robots.txt included.", PAGES),
+        ("links", "One row per link found on a page.", LINKS),
+        ("urls", "The text of every id.", URLS),
+    ):
+        lines += [f"## {name}", "", what, "", "| column | type | meaning |", "| --- | --- | --- |"]
+        lines += [f"| `{field.name}` | {field.type} | {field.metadata[b'doc'].decode()} |" for field in schema]
+        lines.append("")
+    lines += ["## Kinds", "", "| number | kind |", "| --- | --- |"]
+    lines += [f"| {kind.value} | {kind.name.lower()} |" for kind in Kind]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8")
+        print(folder / name)

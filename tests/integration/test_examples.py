@@ -1,0 +1,98 @@
+"""Every example runs, and does what it says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.crawling import make_web, rows
+
+import weft
+from examples.news_section import NewsSection
+from examples.random_walk import RandomWalk
+from examples.two_applications import Hosts, Shallow
+from weft.testbed.bed import Bed, serving
+from weft.testbed.options import PLAIN
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def bed() -> Iterator[Bed]:
+    """A small web without failures."""
+    with serving(make_web(PLAIN, sites=20, pages=500)) as bed:
+        yield bed
+
+
+def run(
+    bed: Bed, out: Path, application: weft.Application | weft.Together, seeds: list[str], **settings: object
+) -> None:
+    weft.crawl(
+        seeds,
+        out=out,
+        application=application,
+        dns=[bed.dns],
+        allow_address=["127.0.0.0/8"],
+        wait=0.0,
+        per_visit=10,
+        **settings,
+    )
+
+
+def test_news_section__stays_in_its_section_and_takes_the_newest_first(bed: Bed, tmp_path: Path) -> None:
+    """Only pages under the section are requested, by priority."""
+    graph = bed.web.graph
+    largest = int((graph.first_page[1:] - graph.first_page[:-1]).argmax())
+    seed = bed.web.url(int(graph.first_page[largest]))
+    news = NewsSection("/section-")
+    run(bed, tmp_path / "news", news, [seed], connections=1)
+    fetched = rows(tmp_path / "news", "url", "kind <> 'robots' order by fetched_at")
+    assert len(fetched) == len(news.titles) > 5
+    assert all(url == seed or "/section-" in url for (url,) in fetched)
+    found = [max(map(int, re.findall(r"\d{1,9}", url.partition("test")[2][6:])), default=0) for (url,) in fetched[1:]]
+    assert found != sorted(found), "not in the order of discovery"
+
+
+def test_random_walk__takes_its_steps(bed: Bed, tmp_path: Path) -> None:
+    """The walk has as many steps as it was given, and fetches no page twice."""
+    seeds = bed.seeds()[:3]
+    walk = RandomWalk(seeds, steps=300)
+    run(bed, tmp_path / "walk", walk, seeds)
+    assert sum(walk.visits.values()) == 300
+    fetched = [url for (url,) in rows(tmp_path / "walk", "url", "kind <> 'robots'")]
+    assert len(fetched) == len(set(fetched))
+    assert set(walk.visits) <= set(fetched)
+
+
+def test_two_applications__share_one_system(bed: Bed, tmp_path: Path) -> None:
+    """Each is told of what it asked for; what both asked for is fetched once."""
+    hosts = Hosts()
+    seeds = bed.seeds()[:2]
+    run(bed, tmp_path / "two", weft.Together(Shallow(), hosts), seeds)
+    fetched = [url for (url,) in rows(tmp_path / "two", "url", "kind <> 'robots'")]
+    assert len(fetched) == len(set(fetched))
+    assert len(hosts.hosts) > 2
+    assert {f"http://{host}/" for host in hosts.hosts} <= set(fetched)
+
+
+def test_ten_lines__of_the_documentation_run(bed: Bed, tmp_path: Path) -> None:
+    """The program in the package's docstring is run as it stands, but for the address and the contact."""
+    assert weft.__doc__ is not None
+    code = "\n".join(line[4:] for line in weft.__doc__.splitlines() if line.startswith("    "))
+    code = code.replace("https://example.org/", bed.seeds()[0]).replace('out="example"', f'out="{tmp_path / "ten"}"')
+    code = code.replace("max_pages=100", f'max_pages=20, dns=["{bed.dns}"], allow_address=["127.0.0.0/8"], wait=0')
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    assert len(done.stdout.splitlines()) == 20
+
+
+def test_first_crawl__is_what_make_crawl_runs(tmp_path: Path) -> None:
+    """The first crawl is complete and prints where the results lie and what to try next."""
+    command = [sys.executable, str(ROOT / "examples" / "first_crawl.py"), str(tmp_path / "first"), "--quick"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=110)
+    assert "The crawl is complete." in done.stdout
+    assert "try next" in done.stdout
+    assert rows(tmp_path / "first", "count(*)", "status = 200")[0][0] > 100

@@ -1,0 +1,126 @@
+"""The crawl log: one line a fetch."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from weft.errors import WeftError
+from weft.events import Fault, Fetched
+from weft.model import Kind, Page, Parsed, Reason, Turn
+from weft.store.log import FIELDS, CrawlLog, log_line
+
+PAGE = Page(
+    "http://a/x",
+    200,
+    None,
+    b"GET",
+    b"HTTP",
+    {},
+    b"hello",
+    "",
+    "192.0.2.1",
+    "",
+    1.0,
+    1_700_000_000.5,
+    0.1234,
+    closed=False,
+)
+EVENT = Fetched(
+    Turn(3, 5, "http://a/x?q=%C3%A9", 2, Kind.REDIRECT, 2**64 - 2, 1),
+    "a",
+    7,
+    PAGE,
+    Parsed("text/html", "", "", "", "", [], [], follow=True, reason=None),
+    None,
+    True,
+    "sha1:ABC",
+    False,
+)
+
+
+def fields(event: Fetched) -> dict[str, str]:
+    """A line by its documented fields."""
+    line = log_line(event)
+    assert line.endswith("\n")
+    return dict(zip(FIELDS, line.removesuffix("\n").split("\t"), strict=True))
+
+
+def test_line__has_the_documented_fields() -> None:
+    """Each in its place, tab-separated."""
+    assert fields(EVENT) == {
+        "time": "2023-11-14T22:13:20.500000Z",
+        "result": "200",
+        "bytes": "5",
+        "took": "0.123",
+        "kind": "redirect",
+        "depth": "2",
+        "attempt": "1",
+        "url": "http://a/x?q=%C3%A9",
+        "type": "text/html",
+        "address": "192.0.2.1",
+        "digest": "sha1:ABC",
+        "via": "fffffffffffffffe",
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "final", "result"),
+    [
+        (200, None, True, "200"),
+        (404, Reason.STATUS_4XX, True, "404 status-4xx"),
+        (503, Reason.STATUS_5XX, False, "503 status-5xx retry"),
+        (0, Reason.CONNECT_REFUSED, False, "- connect-refused retry"),
+        (0, Reason.ROBOTS, True, "- robots"),
+        (302, None, False, "302 retry"),
+    ],
+)
+def test_result__is_status_reason_and_whether_it_is_tried_again(
+    status: int, reason: Reason | None, final: bool, result: str
+) -> None:
+    """A dash stands for a status that never came."""
+    event = msgspec.structs.replace(
+        EVENT, page=msgspec.structs.replace(PAGE, status=status), reason=reason, final=final
+    )
+    assert fields(event)["result"] == result
+
+
+def test_line__of_a_fetch_that_never_took_place_is_whole() -> None:
+    """What is not known is a dash or a zero, and no field is missing."""
+    page = Page("http://a/", 0, Reason.DNS_FAILED, b"", b"", {}, b"", "", "", "", 0.0, 1.0, 0.0, closed=True)
+    turn = Turn(3, 5, "http://a/", 0, Kind.SEED, 0, 3)
+    line = fields(Fetched(turn, "a", 1, page, None, Reason.DNS_FAILED, True, "", False))
+    assert (line["type"], line["address"], line["digest"], line["via"]) == ("-", "-", "-", "0" * 16)
+
+
+def test_log__is_written_when_flushed_and_appended_to(tmp_path: Path) -> None:
+    """Lines wait in memory until then; a later run goes on in the same file; other events leave no line."""
+    path = tmp_path / "log" / "crawl.log"
+    for run in range(2):
+        log = CrawlLog(path)
+        log.on_event(EVENT)
+        log.on_event(Fault(ZeroDivisionError(), "x"))
+        assert path.read_text().count("\n") == 2 * run
+        log.flush()
+        assert path.read_text().count("\n") == 2 * run + 1
+        log.on_event(EVENT)
+        log.close()
+    assert path.read_text() == log_line(EVENT) * 4
+
+
+def test_log__on_a_full_disk_says_what_to_do() -> None:
+    """And gives its file back all the same."""
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this machine has no /dev/full")
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    log = CrawlLog(full)
+    log.on_event(EVENT)
+    with pytest.raises(WeftError) as caught:
+        log.close()
+    assert (caught.value.what, caught.value.where) == ("cannot write: No space left on device", "/dev/full")
+    assert "make room" in caught.value.todo
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208

@@ -1,0 +1,16 @@
+"""The examples in the docstrings of the store are true."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["warc"])
+def test_store_doctests__examples_are_true(name: str) -> None:
+    """Each module has examples, and they hold."""
+    failed, tried = doctest.testmod(importlib.import_module(f"weft.store.{name}"))
+    assert tried > 0
+    assert failed == 0

@@ -1,0 +1,46 @@
+"""The documentation that cannot rot: generated pages are as generated, commands are documented, doctests run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import weft
+from weft.cli.reference import pages
+from weft.config import SECTIONS
+
+ROOT = Path(__file__).parents[2]
+MODULES = [
+    module.name for module in pkgutil.walk_packages(weft.__path__, "weft.") if not module.name.endswith("__main__")
+]
+
+
+@pytest.mark.parametrize("name", sorted(pages()))
+def test_reference__is_what_the_code_says(name: str) -> None:
+    """Run `make docs` after changing a command, a setting, a reason or a column."""
+    assert (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8") == pages()[name]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests__hold(name: str) -> None:
+    """What a docstring shows is what happens."""
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_settings__have_one_name_each() -> None:
+    """A flag belongs to one section."""
+    names = [name for section in SECTIONS.values() for name in section]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_links__between_pages_lead_somewhere(name: str) -> None:
+    """A relative link in the top pages names a file that is there."""
+    import re
+
+    for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", (ROOT / name).read_text(encoding="utf-8")):
+        assert (ROOT / target).exists(), target
