@@ -300,8 +300,9 @@ async def _check_network(plan: Plan, clock: Clock) -> None:
                 resolver.resolve(host, future.set_result)
                 answer = await future
             if answer is None or not answer.addresses or not all(map(is_loopback, answer.addresses)):
+                known = answer is None or answer.addresses
                 raise UsageError(
-                    f"no contact is given, and {host} is not on this machine",
+                    f"no contact is given, and {host} {'is not on this machine' if known else 'cannot be resolved'}",
                     todo="give --contact with a URL or mail address where webmasters can reach you",
                 )
     finally:

@@ -163,7 +163,7 @@ def test_sitemaps__lead_to_pages_that_nothing_links_to(tmp_path: Path) -> None:
 
 
 def test_tls__names_and_certificates(tmp_path: Path) -> None:
-    """Over https good and bad certificates are accepted, and the verdict is in a column; --verify-tls refuses the bad."""
+    """Good and bad certificates are accepted, with the verdict in a column; --verify-tls refuses the bad."""
     options = Options(https=1.0, bad_certificates=0.4, failing=0.0, robots_errors=0.0, robots_delays=0.0)
     with serving(make_web(options, sites=20, pages=120), ServerSettings(tls=True)) as bed:
         lenient, strict = tmp_path / "lenient", tmp_path / "strict"

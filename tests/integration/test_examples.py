@@ -7,14 +7,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.crawling import make_web, rows
-
-import weft
 from examples.news_section import NewsSection
 from examples.random_walk import RandomWalk
 from examples.two_applications import Hosts, Shallow
+from tests.crawling import make_web, rows
+
+import weft
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
 
@@ -28,9 +29,8 @@ def bed() -> Iterator[Bed]:
         yield bed
 
 
-def run(
-    bed: Bed, out: Path, application: weft.Application | weft.Together, seeds: list[str], **settings: object
-) -> None:
+def run(bed: Bed, out: Path, application: weft.Application | weft.Together, seeds: list[str], **settings: Any) -> None:
+    """Crawl the testbed's web with an application."""
     weft.crawl(
         seeds,
         out=out,

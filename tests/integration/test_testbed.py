@@ -109,10 +109,10 @@ def test_testbed__a_connection_is_kept_and_its_times_are_true(bed: Bed) -> None:
     site = max(range(bed.web.graph.sites), key=lambda site: len(bed.web.graph.pages_of(site)))
     pages = bed.web.graph.pages_of(site)[:3]
     connection = connected(bed, site)
-    moments = [time.time()]  # noqa: TID251  what the test compares with is the machine's clock
+    moments = [time.time()]
     for page in pages:
         ask(connection, bed, bed.url(page), **{"User-Agent": "keeper/1"})
-        moments.append(time.time())  # noqa: TID251
+        moments.append(time.time())
     connection.close()
     entries = [entry for entry in bed.log() if entry.agent == "keeper/1"]
     requests = [entry for entry in entries if entry.event == "request"]

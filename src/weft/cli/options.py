@@ -51,7 +51,7 @@ def sentence(doc: str) -> str:
     ('Pages of one site.', 'k: pages a visit.')
     """
     word = doc.partition(" ")[0]
-    return f"{doc}." if len(word) == 1 and word != "a" or word.endswith(":") else f"{doc[:1].upper()}{doc[1:]}."
+    return f"{doc}." if (len(word) == 1 and word != "a") or word.endswith(":") else f"{doc[:1].upper()}{doc[1:]}."
 
 
 def _shown(default: Any) -> str:

@@ -40,9 +40,11 @@ def _settings() -> str:
     lines = [
         f"{_NOTE}# Settings",
         "",
-        "Every setting is a flag of `weft crawl` (`per_visit` is `--per-visit`), a key under its section in a settings file "
-        "(`--config FILE`, TOML) and a keyword of `weft.crawl`. What is given later wins: defaults, `--profile`, `--config`, "
-        "flags. A crawl writes what came of it to `crawl.toml` in its directory.",
+        (
+            "Every setting is a flag of `weft crawl` (`per_visit` is `--per-visit`), a key under its section in a "
+            "settings file (`--config FILE`, TOML) and a keyword of `weft.crawl`. What is given later wins: defaults, "
+            "`--profile`, `--config`, flags. A crawl writes what came of it to `crawl.toml` in its directory."
+        ),
         "",
     ]
     for section, names in SECTIONS.items():
@@ -60,8 +62,10 @@ def _settings() -> str:
     lines += [
         '## [sites."NAME"]',
         "",
-        "For one site (`www.example.org`, with its port where that is not the default one) or for a domain and all below it "
-        "(`*.example.org`). The most specific one holds.",
+        (
+            "For one site (`www.example.org`, with its port where that is not the default one) or for a domain and all "
+            "below it (`*.example.org`). The most specific one holds."
+        ),
         "",
         "| key | type | default | meaning |",
         "| --- | --- | --- | --- |",
@@ -86,8 +90,10 @@ def _reasons() -> str:
     lines = [
         f"{_NOTE}# Reasons",
         "",
-        "Why a page failed or a URL was refused: in the `reason` column of `pages`, in the log, in the summary and from "
-        "`weft explain`. *Retried* ones are tried again after the pauses of `retry_pauses`.",
+        (
+            "Why a page failed or a URL was refused: in the `reason` column of `pages`, in the log, in the summary and "
+            "from `weft explain`. *Retried* ones are tried again after the pauses of `retry_pauses`."
+        ),
         "",
         "| reason | retried | meaning |",
         "| --- | --- | --- |",
@@ -100,8 +106,10 @@ def _columns() -> str:
     lines = [
         f"{_NOTE}# Columns",
         "",
-        "Parquet files under `pages/`, `links/` and `urls/` of a crawl's directory. Sealed parts (`*.parquet`) can be read while the "
-        "crawl runs; the open part (`*.arrow.open`) is an Arrow stream.",
+        (
+            "Parquet files under `pages/`, `links/` and `urls/` of a crawl's directory. Sealed parts (`*.parquet`) can "
+            "be read while the crawl runs; the open part (`*.arrow.open`) is an Arrow stream."
+        ),
         "",
     ]
     for name, what, schema in (

@@ -192,7 +192,7 @@ class Loop:
         return len(targets)
 
     def _request(self, turn: Turn, requests: Iterable[Request | str] | None) -> None:
-        """Offer what an application asks for; it is told at once what a rule refuses, and may ask for something else."""
+        """Offer what an application asks for; it is told at once what a rule refuses, and may ask for another."""
         application = self._wires.application
         waiting = list(requests or ())
         while waiting and application is not None:

@@ -123,16 +123,13 @@ class Resolver:
         future.add_done_callback(functools.partial(self._on_answer, host, family))
 
     def _on_answer(self, host: str, family: socket.AddressFamily, future: asyncio.Future[Any]) -> None:
-        if future.cancelled():
-            return
         settings, now = self._settings, self._clock.now()
-        error = future.exception()
+        error = asyncio.CancelledError() if future.cancelled() else future.exception()
         if error is None:
-            nodes = future.result().nodes
-            addresses = tuple(node.addr[0].decode() for node in nodes)
-            if addresses:
+            nodes = [node for node in future.result().nodes if node.family == family]
+            if nodes:
                 seconds = min(max(min(node.ttl for node in nodes), settings.dns_shortest), settings.dns_longest)
-                self._settle(host, Answer(addresses, None, now + seconds))
+                self._settle(host, Answer(tuple(node.addr[0].decode() for node in nodes), None, now + seconds))
                 return
         missing = error is None or error.args[:1] in _NOT_FOUND
         if missing and family == socket.AF_INET:

@@ -266,13 +266,10 @@ class Transport:
                 self._multi.remove_handle(slot.curl)
                 slot.done = None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # pycurl runs no close callback from here; we close below
+            warnings.simplefilter("ignore", RuntimeWarning)  # pycurl runs no callback from here; libcurl closes by itself
             self._multi.close()
         for slot in self._slots.values():
             slot.curl.close()
-        for fd in self._sockets:
-            with contextlib.suppress(OSError):  # some versions close them after all
-                os.close(fd)
         self._slots.clear()
         self._idle.clear()
         self._sockets.clear()

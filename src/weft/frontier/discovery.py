@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,18 +27,15 @@ _LONGEST_CACHED = 500  # characters of a link
 _NO_SCORES = np.empty(0, dtype=np.float64)
 
 
-class _Batch:
-    """URLs on their way to URL-seen."""
+class _Found(NamedTuple):
+    """A URL on its way to URL-seen."""
 
-    __slots__ = ("depths", "fingerprints", "kinds", "scores", "sites", "urls")
-
-    def __init__(self) -> None:
-        self.urls: list[str] = []
-        self.fingerprints: list[int] = []
-        self.sites: list[int] = []
-        self.kinds: list[int] = []
-        self.depths: list[int] = []
-        self.scores: list[float] = []
+    url: str
+    fingerprint: int
+    site: int  # its number, or the complement of it for a part of a page
+    kind: int
+    depth: int
+    score: float
 
 
 class Discovery:
@@ -65,7 +63,10 @@ class Discovery:
         self._overrides = overrides
         self._scored = heaps.score.size > 1
         self._cached = 0
-        self._caches: dict[int, dict[str, dict[str, int]]] = {}  # by site and origin: link as written → fingerprint
+        self._external = selection.external
+        # Links as written → fingerprints, by site and origin; absolute ones are shared by all.
+        self._caches: dict[int, dict[str, tuple[dict[str, int], ...]]] = {}
+        self._absolute: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self.numbers: dict[str, int] = {}
         self.names: list[str] = []
         self.new_names: list[str] = []  # since the last commit
@@ -94,92 +95,92 @@ class Discovery:
         origin = origin_of(base) if base.startswith("http") else ""
         folder = base.partition("?")[0]
         folder = folder[: folder.rfind("/") + 1]
-        cache = parts = self._cache(site, origin)
-        if self._selection.scope == "list":
-            offered = False
-        batch = _Batch() if offered else None
+        caches = self._caches_for(site, origin)
+        batch: list[_Found] | None = [] if offered and self._selection.scope != "list" else None
         targets: list[int] = []
         kinds: list[int] = []
         for written, kind in parsed.links:
             first = written[0]
-            if first == "#":
+            if first == "/":
+                key, absolute = written, 0
+            elif first == "#":
                 continue
-            if first == "/" or written.startswith(("http://", "https://")):
-                key = written
-            elif first == "?":
-                key = f"{base}\n{written}"
+            elif written.startswith(("http://", "https://")):
+                key, absolute = written, 1
             else:
-                key = f"{folder}\n{written}"
-            if kind >= FIRST_REQUISITE:
-                if parts is cache:
-                    parts = self._cache(site, f"{origin} parts")
-                known = parts
-            else:
-                known = cache
-            target = known.get(key)
+                key, absolute = f"{base if first == '?' else folder}\n{written}", 0
+            cache = caches[absolute if kind < FIRST_REQUISITE else absolute + 2]
+            target = cache.get(key)
             if target is None:
-                target = self._resolve(written, kind, turn, base, batch, known, key)
+                target = self._resolve(written, kind, turn, base, batch)
+                if target < 0:  # not to be remembered: a shorter way to it may be found
+                    target = ~target
+                elif len(key) <= _LONGEST_CACHED and batch is not None:
+                    self._cached += 1
+                    cache[key] = target
             if target:
                 targets.append(target)
                 kinds.append(kind)
-        if batch is not None and batch.urls:
+        if batch:
             self._offer(batch, turn.page)
+        if self._cached > _CACHED:  # start anew; what is in use fills up again at once
+            self._forget_all()
         return targets, kinds
 
     def offer_url(self, url: str, kind: int, depth: int, via: int, score: float = 0.0) -> Reason | None:
         """Offer one URL in normal form; the reason if it is refused."""
-        batch = _Batch()
+        batch: list[_Found] = []
         reason = self._consider(url, fingerprint(url), kind, depth, batch, score)
-        if batch.urls:
+        if batch:
             self._offer(batch, via)
         return reason
-
-    def _cache(self, site: Site, origin: str) -> dict[str, int]:
-        return self._caches.setdefault(site.number, {}).setdefault(origin, {})
 
     def forget(self, site: Site) -> None:
         """Drop what is cached for a site that has no more pages."""
         self._caches.pop(site.number, None)
 
-    def _resolve(
-        self, written: str, kind: int, turn: Turn, base: str, batch: _Batch | None, known: dict[str, int], key: str
-    ) -> int:
-        """Where a link leads that the cache does not know; 0 when it leads nowhere on the web."""
-        url = normal_form(written, base, self._rules)
-        target = 0
-        if type(url) is str:
-            target = fingerprint(url)
-            if batch is None:
-                self._note(target, url)
-                return target
-            depth = turn.depth if kind >= FIRST_REQUISITE or kind == Kind.MAP else turn.depth + 1
-            reason = self._consider_link(url, target, kind, turn, depth, batch)
-            if reason is not None:
-                self._note(target, url)
-            if reason is Reason.DEPTH:
-                return target  # a shorter way to it may be found later
-        if len(key) > _LONGEST_CACHED:
-            return target
-        self._cached += 1
-        if self._cached > _CACHED:  # start anew; what is in use fills up again at once
-            self._caches.clear()
-            self._cached = 0
-        known[key] = target
-        return target
+    def _caches_for(self, site: Site, origin: str) -> tuple[dict[str, int], ...]:
+        """Four caches: links relative to the origin and absolute ones, of pages, then of the parts of pages.
 
-    def _consider_link(self, url: str, target: int, kind: int, turn: Turn, depth: int, batch: _Batch) -> Reason | None:
-        """Apply the policy for links to other sites, then the rules."""
-        external = self._selection.external
-        if external != "deep-link" and kind < FIRST_REQUISITE and site_of(url) != site_of(turn.url):
+        An absolute link means the same on every site, unless links to other sites are treated in a way of their own.
+        """
+        found = self._caches.setdefault(site.number, {}).get(origin)
+        if found is None:
+            pages, parts = self._absolute if self._external == "deep-link" else ({}, {})
+            found = self._caches[site.number][origin] = ({}, pages, {}, parts)
+        return found
+
+    def _forget_all(self) -> None:
+        self._caches.clear()
+        self._absolute = ({}, {})
+        self._cached = 0
+
+    def _resolve(self, written: str, kind: int, turn: Turn, base: str, batch: list[_Found] | None) -> int:
+        """Where a link leads that the cache does not know: 0 nowhere on the web, the complement if not for ever."""
+        url = normal_form(written, base, self._rules)
+        if type(url) is not str:
+            return 0
+        target = fingerprint(url)
+        if batch is None:
+            self._note(target, url)
+            return target
+        depth = turn.depth if kind >= FIRST_REQUISITE or kind == Kind.MAP else turn.depth + 1
+        if self._external != "deep-link" and kind < FIRST_REQUISITE and site_of(url) != site_of(turn.url):
             home = f"{origin_of(url)}/"
             reason = self._consider(home, fingerprint(home), kind, depth, batch)
-            if external == "home-page":
-                return reason
-        return self._consider(url, target, kind, depth, batch)
+            if self._external == "combined":
+                reason = self._consider(url, target, kind, depth, batch)
+        else:
+            reason = self._consider(url, target, kind, depth, batch)
+        if reason is None:
+            return target
+        self._note(target, url)
+        return ~target if reason is Reason.DEPTH else target
 
     def _consider(
-        self, url: str, target: int, kind: int, depth: int, batch: _Batch, score: float = 0.0
+        self, url: str, target: int, kind: int, depth: int, batch: list[_Found], score: float = 0.0
     ) -> Reason | None:
+        """Ask the rules; what they let pass goes into the batch."""
         name = site_of(url)
         reason = self._scope.refusal(url, name, kind, depth)
         if reason is None and self._overrides.sites and kind < FIRST_REQUISITE:
@@ -189,41 +190,29 @@ class Discovery:
         if reason is not None:
             self.refused[reason] += 1
             return reason
-        number = self.number(name)
-        batch.urls.append(url)
-        batch.fingerprints.append(target)
-        batch.sites.append(number if kind < FIRST_REQUISITE else ~number)
-        batch.kinds.append(kind)
-        batch.depths.append(depth)
-        if self._scored:
-            batch.scores.append(score)
+        number = self.numbers.get(name)
+        if number is None:
+            number = self.number(name)
+        batch.append(_Found(url, target, number if kind < FIRST_REQUISITE else ~number, kind, depth, score))
         return None
 
-    def _offer(self, batch: _Batch, via: int) -> None:
-        size = len(batch.urls)
-        pages = np.empty(size, dtype=np.int32)
+    def _offer(self, batch: list[_Found], via: int) -> None:
+        """Test a batch by URL-seen; what is new goes to the log."""
+        pages = np.empty(len(batch), dtype=np.int32)
         new = offer(
             self._seen,
             self._heaps,
-            np.array(batch.fingerprints, dtype=np.uint64),
-            np.array(batch.sites, dtype=np.int32),
-            np.array(batch.scores, dtype=np.float64) if self._scored else _NO_SCORES,
+            np.array([found[1] for found in batch], dtype=np.uint64),
+            np.array([found[2] for found in batch], dtype=np.int32),
+            np.array([found[5] for found in batch], dtype=np.float64) if self._scored else _NO_SCORES,
             pages,
         )
-        for at, page in enumerate(pages.tolist()):
-            if page < 0:
-                self.refused[Reason.SITE_PAGES] += 1
-            elif page == new:
+        for page, (url, target, site, kind, depth, score) in zip(pages.tolist(), batch, strict=True):
+            if page == new:
                 new += 1
-                self._note(batch.fingerprints[at], batch.urls[at])
+                self._note(target, url)
+                self._log.append(target, url, via, site if site >= 0 else ~site, depth, kind)
                 if self._scored:
-                    self.new_scores.append(batch.scores[at])
-                site = batch.sites[at]
-                self._log.append(
-                    batch.fingerprints[at],
-                    batch.urls[at],
-                    via,
-                    site if site >= 0 else ~site,
-                    batch.depths[at],
-                    batch.kinds[at],
-                )
+                    self.new_scores.append(score)
+            elif page < 0:
+                self.refused[Reason.SITE_PAGES] += 1

@@ -6,7 +6,7 @@ Rules are asked in order and the first that says no decides; `trace` gives every
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,9 +45,6 @@ class Selection:
     robots: Literal["obey", "ignore"] = setting("obey", "what to do about robots.txt, robots meta tags and nofollow")
 
 
-Test = Callable[[str, str, int, int], bool]  # (url, site, kind, depth) → refused?
-
-
 class Scope:
     """The rules of one crawl."""
 
@@ -56,20 +53,10 @@ class Scope:
         self._sites: set[str] = set()
         self._domains: set[str] = set()
         self._prefixes: tuple[str, ...] = ()
-        self._inside: dict[str, bool] = {}  # by site: does the scope hold it, where the site decides
-        self._ports: dict[str, bool] = {}  # by site: is its port for the web
+        self._by_site: dict[str, Reason | None] = {}  # what the rules say that look at the site alone
         self.wanted = Wanted(settings.types)
         self._include = _patterns(settings.include, "include")
         self._exclude = _patterns(settings.exclude, "exclude")
-        self._rules: tuple[tuple[Reason, Test], ...] = (
-            (Reason.URL_LENGTH, self._too_long),
-            (Reason.PORT, self._not_a_web_port),
-            (Reason.EXCLUDED, self._excluded),
-            (Reason.SCOPE, self._outside),
-            (Reason.NOT_INCLUDED, self._not_included),
-            (Reason.EXTENSION, self._unwanted_name),
-            (Reason.DEPTH, self._too_deep),
-        )
 
     def __repr__(self) -> str:
         sizes = f"{len(self._sites)} sites, {len(self._domains)} domains, {len(self._prefixes)} prefixes"
@@ -85,66 +72,77 @@ class Scope:
             self._domains.add(registered_domain(site))
         elif self._settings.scope == "prefix":
             self._prefixes = tuple(dict.fromkeys((*self._prefixes, *_folder(url))))
-        self._inside.clear()
+        self._by_site.clear()
         return [url] if len(self._sites) + len(self._domains) + len(self._prefixes) > before else []
 
     def refusal(self, url: str, site: str, kind: int, depth: int) -> Reason | None:
-        """Why this URL of a site is not to be crawled, or None."""
-        for reason, refused in self._rules:
-            if refused(url, site, kind, depth):
-                return reason
+        """Why this URL of a site is not to be crawled, or None: the first rule of `trace` that says no.
+
+        Called for every link that is new, so the rules stand here in one piece, the cheap ones without a call.
+        """
+        settings = self._settings
+        if len(url) > settings.max_url:
+            return Reason.URL_LENGTH
+        free = kind >= FIRST_REQUISITE or kind in _FROM_ANYWHERE
+        by_site = self._by_site[site] if site in self._by_site else self._judge_site(url, site)
+        if by_site is Reason.PORT:
+            return by_site
+        if self._exclude is not None and self._exclude.search(url) is not None:
+            return Reason.EXCLUDED
+        if not free and (by_site is not None or self._outside(url, kind, depth)):
+            return Reason.SCOPE
+        if kind >= FIRST_REQUISITE:
+            return None
+        if self._include is not None and self._not_included(url, kind):
+            return Reason.NOT_INCLUDED
+        if not free and not self.wanted.link(url):
+            return Reason.EXTENSION
+        if depth > settings.max_depth_dynamic or depth > settings.max_depth:
+            return Reason.DEPTH if self._too_deep(url, depth) else None
         return None
 
     def trace(self, url: str, kind: int, depth: int) -> Iterator[tuple[Reason, bool]]:
-        """Every rule with whether it refuses."""
-        for reason, refused in self._rules:
-            yield reason, refused(url, site_of(url), kind, depth)
+        """Every rule in the order they are asked, with whether it refuses."""
+        site = site_of(url)
+        page, free = kind < FIRST_REQUISITE, kind >= FIRST_REQUISITE or kind in _FROM_ANYWHERE
+        by_site = self._judge_site(url, site)
+        yield Reason.URL_LENGTH, len(url) > self._settings.max_url
+        yield Reason.PORT, by_site is Reason.PORT
+        yield Reason.EXCLUDED, self._exclude is not None and self._exclude.search(url) is not None
+        yield Reason.SCOPE, not free and (by_site is Reason.SCOPE or self._outside(url, kind, depth))
+        yield Reason.NOT_INCLUDED, page and self._not_included(url, kind)
+        yield Reason.EXTENSION, not free and not self.wanted.link(url)
+        yield Reason.DEPTH, page and self._too_deep(url, depth)
 
-    def _too_long(self, url: str, _site: str, _kind: int, _depth: int) -> bool:
-        return len(url) > self._settings.max_url
+    def _judge_site(self, url: str, site: str) -> Reason | None:
+        """What the rules say that look at the site alone: is its port for the web, is it in the scope?"""
+        scope = self._settings.scope
+        reason: Reason | None = None
+        if not web_port(split(url).port):
+            reason = Reason.PORT
+        elif (scope == "site" and site not in self._sites) or (
+            scope == "domain" and registered_domain(site) not in self._domains
+        ):
+            reason = Reason.SCOPE
+        if len(self._by_site) > _MOST_CACHED:
+            self._by_site.clear()
+        self._by_site[site] = reason
+        return reason
 
-    def _not_a_web_port(self, url: str, site: str, _kind: int, _depth: int) -> bool:
-        if site[-1:].isdigit() and ":" in site:
-            usual = self._ports.get(site)
-            if usual is None:
-                usual = self._ports[site] = web_port(split(url).port)
-            return not usual
+    def _outside(self, url: str, kind: int, depth: int) -> bool:
+        """Does a scope that looks at the whole URL leave it out?"""
+        if self._settings.scope == "prefix":
+            return not url.startswith(self._prefixes)
+        if self._settings.scope == "list":
+            return kind != Kind.REDIRECT or depth > 0  # its seeds, and where they are redirected to
         return False
 
-    def _excluded(self, url: str, _site: str, _kind: int, _depth: int) -> bool:
-        return self._exclude is not None and self._exclude.search(url) is not None
+    def _not_included(self, url: str, kind: int) -> bool:
+        return self._include is not None and kind != Kind.SEED and self._include.search(url) is None
 
-    def _outside(self, url: str, site: str, kind: int, depth: int) -> bool:
-        if kind >= FIRST_REQUISITE or kind in _FROM_ANYWHERE:
-            return False
-        inside = self._inside.get(site)
-        if inside is None:
-            scope = self._settings.scope
-            if scope == "prefix":
-                return not url.startswith(self._prefixes)
-            if scope == "list":
-                return kind != Kind.REDIRECT or depth > 0  # its seeds, and where they are redirected to
-            inside = scope == "all" or (
-                site in self._sites if scope == "site" else registered_domain(site) in self._domains
-            )
-            if len(self._inside) > _MOST_CACHED:
-                self._inside.clear()
-            self._inside[site] = inside
-        return not inside
-
-    def _not_included(self, url: str, _site: str, kind: int, _depth: int) -> bool:
-        if self._include is None or kind >= FIRST_REQUISITE or kind == Kind.SEED:
-            return False
-        return self._include.search(url) is None
-
-    def _unwanted_name(self, url: str, _site: str, kind: int, _depth: int) -> bool:
-        return kind < FIRST_REQUISITE and kind not in _FROM_ANYWHERE and not self.wanted.link(url)
-
-    def _too_deep(self, url: str, _site: str, kind: int, depth: int) -> bool:
+    def _too_deep(self, url: str, depth: int) -> bool:
         settings = self._settings
-        if depth <= settings.max_depth_dynamic and depth <= settings.max_depth:
-            return False
-        return kind < FIRST_REQUISITE and (depth > settings.max_depth or is_dynamic(url))
+        return depth > settings.max_depth or (depth > settings.max_depth_dynamic and is_dynamic(url))
 
 
 # A seed is a seed wherever it lies, and robots.txt says where its sitemaps are.

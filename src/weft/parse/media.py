@@ -206,6 +206,9 @@ _NOT_PAGES = frozenset(
 _TYPES = mimetypes.MimeTypes()
 
 
+_ENDINGS_OF_PAGES = ("/", ".html", ".htm", ".php")
+
+
 class Wanted:
     """Which media types a crawl collects as pages: text, HTML, XML and feeds, and whatever else `types` names.
 
@@ -231,6 +234,8 @@ class Wanted:
 
     def link(self, url: str) -> bool:
         """May a link with this file name lead to something we collect?"""
+        if url.endswith(_ENDINGS_OF_PAGES):  # most of them, for a tenth of the time
+            return True
         ending = extension(url)
         if ending not in _NOT_PAGES:
             return True

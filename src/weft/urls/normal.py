@@ -79,8 +79,10 @@ PLAIN_RULES = UrlRules()
 _CHARACTERS = r"A-Za-z0-9._~!$&()*+,;=@/?\-"
 _TRIPLET = r"%(?:20|[89A-F][0-9A-F])"
 _ANYTHING = rf"[{_CHARACTERS}:]*+(?:{_TRIPLET}[{_CHARACTERS}:]*+)*+"
-_HOST = r"(?:[a-z0-9_\-]{1,63}\.)++[a-z]{2,63}"
-_is_normal = re.compile(rf"https?://{_HOST}(?:/{_ANYTHING}|())").fullmatch  # the group is there for no path
+_OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_HOST = rf"(?:(?:[a-z0-9_\-]{{1,63}}\.)++[a-z]{{2,63}}|(?:{_OCTET}\.){{3}}{_OCTET})"
+_PORT = r"(?::(?!(?:80|443)(?:/|\Z))(?:[1-9][0-9]{1,3}|[1-5][0-9]{4}))?"  # not the usual ones, which go away
+_is_normal = re.compile(rf"https?://{_HOST}{_PORT}(?:/{_ANYTHING}|())").fullmatch  # the group is there for no path
 _is_plain_path = re.compile(rf"/(?!/){_ANYTHING}").fullmatch
 _is_plain_relative = re.compile(rf"[A-Za-z0-9_?][{_CHARACTERS}]*+(?:{_TRIPLET}[{_CHARACTERS}]*+)*+").fullmatch
 

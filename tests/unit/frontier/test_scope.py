@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from weft.errors import UsageError
 from weft.frontier.scope import Scope, Selection, twins
@@ -94,6 +96,32 @@ def test_trace__shows_every_rules_answer() -> None:
     assert answers[Reason.SCOPE]
     assert answers[Reason.EXTENSION]
     assert not answers[Reason.DEPTH]
+
+
+@given(
+    name=st.sampled_from(["site", "domain", "prefix", "list", "all"]),
+    patterns=st.tuples(st.booleans(), st.booleans()),
+    url=st.sampled_from(
+        [
+            "http://www.example.org/dir/a.html",
+            "http://example.org/news/a.zip?x=1",
+            "http://blog.example.org/news/",
+            "http://www.example.org:22/",
+            "http://other.test/a.php?print=1",
+            f"http://www.example.org/dir/{'x' * 2000}",
+        ]
+    ),
+    kind=st.sampled_from(list(Kind)),
+    depth=st.sampled_from([0, 1, 5, 6, 15, 16]),
+)
+def test_refusal__is_the_first_no_of_the_trace(
+    name: str, patterns: tuple[bool, bool], url: str, kind: Kind, depth: int
+) -> None:
+    """What decides is what explain shows to decide."""
+    made = scope(scope=name, include=("/news/",) if patterns[0] else (), exclude=("print=1",) if patterns[1] else ())
+    first = next((reason for reason, refused in made.trace(url, kind, depth) if refused), None)
+    assert refusal(made, url, kind, depth) is first
+    assert refusal(made, url, kind, depth) is first, "also from the cache"
 
 
 def test_overrides__the_most_specific_wins() -> None:
