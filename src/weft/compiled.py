@@ -6,12 +6,17 @@ setup`) fills the cache, so that a crawl only loads it. mypy sees the plain Pyth
 
 from __future__ import annotations
 
+import contextlib
 import mmap
+import pickle
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba import carray  # type: ignore[attr-defined]
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -19,7 +24,64 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def compiled(function: Function) -> Function:
     """Compile on first call for the types it is given, and keep the result on disk."""
-    return cast("Function", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    dispatcher: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    with contextlib.suppress(AttributeError):  # where a later numba keeps its files differently
+        file = dispatcher._cache._cache_file  # noqa: SLF001
+        file._load_index = _tolerant(file._load_index)  # noqa: SLF001
+    return cast("Function", dispatcher)
+
+
+def _tolerant(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
+    """What an older weft left in the cache may name classes that are no more: then nothing is cached."""
+
+    def load_index() -> dict[Any, Any]:
+        try:
+            return load()
+        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
+            return {}
+
+    return load_index
+
+
+# What calling a compiled function costs is mostly the unpacking of the arrays it is given, some 300 ns each. A function
+# that is called for every page is given an address instead, where the addresses and lengths of its arrays stand.
+
+
+def table_of(arrays: tuple[Any, ...]) -> NDArray[np.int64]:
+    """Addresses and lengths of arrays one after the other, single numbers as they are with 0 behind; keep it, and
+    them, as long as its address is in use.
+    """
+    pairs = [(each.ctypes.data, each.size) if isinstance(each, np.ndarray) else (int(each), 0) for each in arrays]
+    return np.array(pairs, dtype=np.int64).reshape(-1)
+
+
+def address_of(table: NDArray[np.int64]) -> int:
+    """What a compiled function is given to find its arrays."""
+    return int(table.ctypes.data)
+
+
+def _cast(_context: Any, address: Any) -> Any:
+    """An address as a pointer."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        return builder.inttoptr(values[0], cgutils.voidptr_t)
+
+    return types.voidptr(address), generate
+
+
+_pointer: Any = intrinsic(_cast)
+
+
+@compiled
+def array_at(table: NDArray[np.int64], place: int, dtype: type[np.generic]) -> NDArray[Any]:
+    """The array at a place of a table."""
+    return carray(_pointer(table[2 * place]), (table[2 * place + 1],), dtype=dtype)
+
+
+@compiled
+def table_at(address: int, places: int) -> NDArray[np.int64]:
+    """The table at an address."""
+    return carray(_pointer(address), (2 * places,), dtype=np.int64)
 
 
 def reserve(length: int, dtype: type[np.generic] | np.dtype[Any]) -> NDArray[Any]:

@@ -104,6 +104,6 @@ def _warm() -> None:
     digests = Digests(most=4)
     for number in range(6):
         digests.find(bytes([number]) * 20)
-        digests.add(bytes([number]) * 20, number, 0.0)
+        digests.first(bytes([number]) * 20, number, 0.0)
     digests.learn(["sha1:" + 32 * "A"], np.array([1], np.uint64), np.array([0.0]))
     warm()

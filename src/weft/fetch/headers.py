@@ -44,6 +44,8 @@ def _last_head(lines: list[bytes]) -> list[bytes]:
 
 
 def _status(line: bytes) -> int:
+    if line[8:9] == b" " and line[12:13] in b" \r\n" and line[9:12].isdigit():
+        return int(line[9:12])
     parts = line.split(None, 2)
     if len(parts) > 1 and parts[1].isdigit():
         return min(int(parts[1][:4]), 999)

@@ -33,6 +33,13 @@ from weft.settings import setting
 
 Done = Callable[[Page | None], None]
 
+_MASKS = {
+    pycurl.POLL_IN: select.EPOLLIN,
+    pycurl.POLL_OUT: select.EPOLLOUT,
+    pycurl.POLL_INOUT: select.EPOLLIN | select.EPOLLOUT,
+    pycurl.POLL_NONE: 0,
+}
+
 _SUPPRESS_CONNECT_HEADERS = 265  # pycurl has no name for it: what a proxy says to CONNECT is no part of the answer
 
 
@@ -95,8 +102,12 @@ class _Slot:
         "curl",
         "done",
         "fds",
+        "headers",
+        "is_last",
+        "is_new",
         "lines",
         "may_open",
+        "on_gone",
         "request",
         "sent",
         "size",
@@ -106,14 +117,18 @@ class _Slot:
         "stopped",
     )
 
-    def __init__(self, curl: Any, sockets: set[int]) -> None:
+    def __init__(self, curl: Any, sockets: set[int], on_gone: Callable[[int], None]) -> None:
         self.curl = curl
         self.sockets = sockets  # all open ones of the transport
+        self.on_gone = on_gone  # called with the descriptor of a socket that is closed
         self.fds: set[int] = set()  # those of this visit: one, or for a moment several ways to one proxy
+        # What libcurl was told last, so that it is told again only what has changed.
+        self.headers: list[str] = []
+        self.sent = b""  # the request as far as these headers make it
+        self.is_new = self.is_last = False
         self.may_open = False  # a connection: in the first transfer of a visit only
         self.connection: Connection | None = None
         self.request: Request | None = None
-        self.sent: list[bytes] = []  # the header lines of the request
         self.done: Done | None = None
         self.lines: list[bytes] = []
         self.chunks: list[bytes] = []
@@ -157,7 +172,7 @@ class _Slot:
             self.fds.discard(fd)
             if not self.fds and self.connection is not None:
                 self.connection.closed = True
-        self.sockets.discard(fd)
+        self.on_gone(fd)
         os.close(fd)
         return 0
 
@@ -181,8 +196,9 @@ class Transport:
         self._settings = settings
         self._forwarded = settings.proxy != "" and not settings.proxy.startswith("socks")
         self._epoll = select.epoll()
-        self._watched: set[int] = set()
-        self._sockets: set[int] = set()
+        self._sockets: set[int] = set()  # open connections
+        self._watched: dict[int, int] = {}  # by descriptor: what epoll looks for
+        self._resting: set[int] = set()  # of these, kept connections that libcurl wants to hear nothing of
         self._slots: dict[Any, _Slot] = {}
         self._idle: list[_Slot] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -211,7 +227,6 @@ class Transport:
             self._prepare(slot, connection)
         curl = slot.curl
         slot.request = request
-        slot.sent = [line.encode("utf-8", "replace") for line in request.headers]
         slot.may_open = fresh
         slot.lines = []
         slot.chunks = []
@@ -222,11 +237,17 @@ class Transport:
         if fresh:
             connection.opened_at = slot.started_wall
         curl.setopt(pycurl.URL, request.url)
-        curl.setopt(pycurl.HTTPHEADER, slot.sent)
         curl.setopt(pycurl.HEADERFUNCTION, slot.lines.append if connection.answered is None else slot.on_header)
-        curl.setopt(pycurl.FRESH_CONNECT, fresh)
-        curl.setopt(pycurl.FORBID_REUSE, self._is_last(request))
-        self._begin(slot, done)
+        if slot.headers != request.headers:
+            slot.headers = request.headers
+            lines = [line.encode("utf-8", "replace") for line in request.headers]
+            slot.sent = b"\r\n".join((b" HTTP/1.1", *lines, b"", b""))
+            curl.setopt(pycurl.HTTPHEADER, lines)
+        last = self._is_last(request)
+        if slot.is_last is not last:
+            slot.is_last = last
+            curl.setopt(pycurl.FORBID_REUSE, last)
+        self._begin(slot, done, new=fresh)
 
     def close(self, connection: Connection) -> None:
         """End a visit: the connection is shut and its handle goes back."""
@@ -245,15 +266,15 @@ class Transport:
             self._idle.append(slot)
             return
         for fd in slot.fds:
-            shared = socket.socket(fileno=fd)
+            self._forget(fd, closed=False)
+            shared = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=fd)
             with contextlib.suppress(OSError):  # it is gone already
                 shared.shutdown(socket.SHUT_RDWR)
             shared.detach()
         slot.fds.clear()
         # No call of libcurl closes one idle connection, and it looks for dead ones rarely, all at once and at length.
         # Asked for a connection to the same place, it finds this one dead and gives it up; a new one is refused.
-        slot.curl.setopt(pycurl.FRESH_CONNECT, False)
-        self._begin(slot, lambda _page: self._idle.append(slot))
+        self._begin(slot, lambda _page: self._idle.append(slot), new=False)
 
     def stop(self) -> None:
         """Drop everything."""
@@ -266,7 +287,7 @@ class Transport:
                 self._multi.remove_handle(slot.curl)
                 slot.done = None
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # pycurl runs no callback from here; libcurl closes by itself
+            warnings.simplefilter("ignore", RuntimeWarning)  # no callback runs from here; libcurl closes by itself
             self._multi.close()
         for slot in self._slots.values():
             slot.curl.close()
@@ -279,7 +300,7 @@ class Transport:
 
     def _make_slot(self) -> _Slot:
         curl = pycurl.Curl()
-        slot = self._slots[curl] = _Slot(curl, self._sockets)
+        slot = self._slots[curl] = _Slot(curl, self._sockets, self._forget)
         settings = self._settings
         for option, value in (
             (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1),
@@ -320,7 +341,11 @@ class Transport:
         """Is the connection to be closed after this request, because it was asked for or is not the visit's own?"""
         return request.last or (self._forwarded and request.url.startswith("http:"))
 
-    def _begin(self, slot: _Slot, done: Done) -> None:
+    def _begin(self, slot: _Slot, done: Done, *, new: bool) -> None:
+        """Start a transfer, on a new connection or on one that is there."""
+        if slot.is_new is not new:
+            slot.is_new = new
+            slot.curl.setopt(pycurl.FRESH_CONNECT, new)
         self._multi.add_handle(slot.curl)
         slot.done = done
         self._kick_soon()
@@ -329,17 +354,30 @@ class Transport:
 
     def _on_socket_state(self, what: int, fd: int, _multi: object, _data: object) -> None:
         if what == pycurl.POLL_REMOVE:
-            if fd in self._watched:
-                self._watched.discard(fd)
-                with contextlib.suppress(OSError):
-                    self._epoll.unregister(fd)
+            if fd in self._sockets:  # most are wanted again for the visit's next page: epoll need not know
+                self._resting.add(fd)
+            else:  # a descriptor of libcurl's own, which closes it without a word
+                self._forget(fd, closed=False)
             return
-        mask = (select.EPOLLIN if what & pycurl.POLL_IN else 0) | (select.EPOLLOUT if what & pycurl.POLL_OUT else 0)
-        if fd in self._watched:
-            self._epoll.modify(fd, mask)
-        else:
-            self._watched.add(fd)
+        self._resting.discard(fd)
+        mask = _MASKS[what]
+        watched = self._watched.get(fd)
+        if watched == mask:
+            return
+        self._watched[fd] = mask
+        if watched is None:
             self._epoll.register(fd, mask)
+        else:
+            self._epoll.modify(fd, mask)
+
+    def _forget(self, fd: int, *, closed: bool = True) -> None:
+        """Watch a socket no more; one that is closed, epoll forgets by itself."""
+        self._resting.discard(fd)
+        if closed:
+            self._sockets.discard(fd)
+        if self._watched.pop(fd, None) is not None and not closed:
+            with contextlib.suppress(OSError):
+                self._epoll.unregister(fd)
 
     def _on_timer(self, milliseconds: int) -> None:
         """Libcurl wants to be called: at once, which the next kick does, or after a while."""
@@ -374,6 +412,9 @@ class Transport:
     def _on_events(self) -> None:
         action = self._multi.socket_action
         for fd, events in self._epoll.poll(0, 256):
+            if fd in self._resting:  # the server has closed it; libcurl finds out when it wants to use it
+                self._forget(fd, closed=False)
+                continue
             flags = pycurl.CSELECT_OUT if events & select.EPOLLOUT else 0
             if events & ~select.EPOLLOUT:
                 flags |= pycurl.CSELECT_IN
@@ -431,9 +472,7 @@ class Transport:
             url=request.url,
             status=status,
             reason=reason,
-            request=b"".join(
-                (b"GET ", request.target.encode(), b" HTTP/1.1\r\n", b"\r\n".join(slot.sent), b"\r\n\r\n")
-            ),
+            request=b"GET " + request.target.encode() + slot.sent,
             head=head,
             headers=headers,
             body=slot.chunks[0] if len(slot.chunks) == 1 else b"".join(slot.chunks),

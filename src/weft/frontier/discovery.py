@@ -10,32 +10,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
-
-import numpy as np
 
 from weft.frontier.log import FrontierLog
 from weft.frontier.scope import Scope, Selection
-from weft.frontier.seen import Seen, offer
+from weft.frontier.seen import BATCH, Found, Seen
 from weft.frontier.sites import Overrides, Site
 from weft.model import FIRST_REQUISITE, Kind, Parsed, Reason, Turn
-from weft.ordering.heaps import Heaps, add_site, set_ready
+from weft.ordering.heaps import TwoLevelHeap
 from weft.urls import PLAIN_RULES, UrlRules, fingerprint, normal_form, origin_of, site_of
 
 _CACHED = 400_000  # links remembered over all sites
 _LONGEST_CACHED = 500  # characters of a link
-_NO_SCORES = np.empty(0, dtype=np.float64)
-
-
-class _Found(NamedTuple):
-    """A URL on its way to URL-seen."""
-
-    url: str
-    fingerprint: int
-    site: int  # its number, or the complement of it for a part of a page
-    kind: int
-    depth: int
-    score: float
 
 
 class Discovery:
@@ -45,7 +30,7 @@ class Discovery:
         self,
         *,
         seen: Seen,
-        heaps: Heaps,
+        heaps: TwoLevelHeap,
         log: FrontierLog,
         scope: Scope,
         selection: Selection,
@@ -61,7 +46,7 @@ class Discovery:
         self._selection = selection
         self._rules = rules
         self._overrides = overrides
-        self._scored = heaps.score.size > 1
+        self._scored = heaps.arrays.score.size > 1
         self._cached = 0
         self._external = selection.external
         # Links as written → fingerprints, by site and origin; absolute ones are shared by all.
@@ -81,9 +66,9 @@ class Discovery:
             self.names.append(name)
             self.new_names.append(name)
             most = self._overrides.of(name).max_pages if self._overrides.sites else None
-            self._seen.most[number] = self._selection.max_site_pages if most is None else most
-            add_site(self._heaps, number)
-            set_ready(self._heaps, number)
+            self._seen.arrays.most[number] = self._selection.max_site_pages if most is None else most
+            self._heaps.add_site(number)
+            self._heaps.set_ready(number)
         return number
 
     def follow(self, site: Site, turn: Turn, parsed: Parsed, *, offered: bool = True) -> tuple[list[int], list[int]]:
@@ -96,7 +81,7 @@ class Discovery:
         folder = base.partition("?")[0]
         folder = folder[: folder.rfind("/") + 1]
         caches = self._caches_for(site, origin)
-        batch: list[_Found] | None = [] if offered and self._selection.scope != "list" else None
+        batch: list[Found] | None = [] if offered and self._selection.scope != "list" else None
         targets: list[int] = []
         kinds: list[int] = []
         for written, kind in parsed.links:
@@ -129,7 +114,7 @@ class Discovery:
 
     def offer_url(self, url: str, kind: int, depth: int, via: int, score: float = 0.0) -> Reason | None:
         """Offer one URL in normal form; the reason if it is refused."""
-        batch: list[_Found] = []
+        batch: list[Found] = []
         reason = self._consider(url, fingerprint(url), kind, depth, batch, score)
         if batch:
             self._offer(batch, via)
@@ -155,7 +140,7 @@ class Discovery:
         self._absolute = ({}, {})
         self._cached = 0
 
-    def _resolve(self, written: str, kind: int, turn: Turn, base: str, batch: list[_Found] | None) -> int:
+    def _resolve(self, written: str, kind: int, turn: Turn, base: str, batch: list[Found] | None) -> int:
         """Where a link leads that the cache does not know: 0 nowhere on the web, the complement if not for ever."""
         url = normal_form(written, base, self._rules)
         if type(url) is not str:
@@ -178,7 +163,7 @@ class Discovery:
         return ~target if reason is Reason.DEPTH else target
 
     def _consider(
-        self, url: str, target: int, kind: int, depth: int, batch: list[_Found], score: float = 0.0
+        self, url: str, target: int, kind: int, depth: int, batch: list[Found], score: float = 0.0
     ) -> Reason | None:
         """Ask the rules; what they let pass goes into the batch."""
         name = site_of(url)
@@ -193,21 +178,18 @@ class Discovery:
         number = self.numbers.get(name)
         if number is None:
             number = self.number(name)
-        batch.append(_Found(url, target, number if kind < FIRST_REQUISITE else ~number, kind, depth, score))
+        batch.append((url, target, number if kind < FIRST_REQUISITE else ~number, kind, depth, score))
         return None
 
-    def _offer(self, batch: list[_Found], via: int) -> None:
+    def _offer(self, batch: list[Found], via: int) -> None:
         """Test a batch by URL-seen; what is new goes to the log."""
-        pages = np.empty(len(batch), dtype=np.int32)
-        new = offer(
-            self._seen,
-            self._heaps,
-            np.array([found[1] for found in batch], dtype=np.uint64),
-            np.array([found[2] for found in batch], dtype=np.int32),
-            np.array([found[5] for found in batch], dtype=np.float64) if self._scored else _NO_SCORES,
-            pages,
-        )
-        for page, (url, target, site, kind, depth, score) in zip(pages.tolist(), batch, strict=True):
+        for start in range(0, len(batch), BATCH):
+            part = batch[start : start + BATCH]
+            new, pages = self._seen.offer(part)
+            self._take(part, pages, new, via)
+
+    def _take(self, batch: list[Found], pages: list[int], new: int, via: int) -> None:
+        for page, (url, target, site, kind, depth, score) in zip(pages, batch, strict=True):
             if page == new:
                 new += 1
                 self._note(target, url)

@@ -24,11 +24,11 @@ from weft.frontier.log import Commit, FrontierLog
 from weft.frontier.politeness import Politeness
 from weft.frontier.schedule import Schedule, Visit
 from weft.frontier.scope import Scope, Selection
-from weft.frontier.seen import find, make_seen, restore
+from weft.frontier.seen import Seen, restore
 from weft.frontier.sites import Errand, Overrides, RobotsRecord, Site
 from weft.model import FIRST_REQUISITE, Kind, Reason, Turn
 from weft.ordering import Ordering
-from weft.ordering.heaps import make_heaps, pop, push, push_all
+from weft.ordering.heaps import TwoLevelHeap, push_all
 from weft.settings import setting
 from weft.urls import UrlRules, normal_form, target_of
 
@@ -70,8 +70,10 @@ class LocalFrontier:
         self._rules = rules
         self._agent = agent
         self._sites: dict[int, Site] = {}
-        self._seen = make_seen(capacity, capacity >> 3)
-        self._heaps = make_heaps(pages=capacity, sites=capacity >> 3, scored=ordering.scored, by_size=ordering.by_size)
+        self._heaps = TwoLevelHeap(
+            pages=capacity, sites=capacity >> 3, scored=ordering.scored, by_size=ordering.by_size
+        )
+        self._seen = Seen(capacity, capacity >> 3, self._heaps)
         self._log = FrontierLog(path)
         self.scope = Scope(selection)
         self.found = Discovery(
@@ -84,7 +86,9 @@ class LocalFrontier:
             overrides=overrides,
             note=note,
         )
-        self.schedule = Schedule(self._heaps, politeness, self.site, lambda number: int(self._seen.found[number]))
+        self.schedule = Schedule(
+            self._heaps, politeness, self.site, lambda number: int(self._seen.arrays.found[number])
+        )
         self._attempts: dict[int, int] = {}  # by page: tries so far, of those that will be or were tried again
         self.refused: Counter[Reason] = Counter()
         self.quota: int | None = None  # pages that may still be fetched; their parts do not count
@@ -119,7 +123,7 @@ class LocalFrontier:
 
     def url_of(self, fingerprint: int) -> str | None:
         """The URL with this fingerprint, if it is known here."""
-        page = find(self._seen, np.uint64(fingerprint))
+        page = self._seen.find(fingerprint)
         return None if page < 0 else self._log.entry(page).url
 
     # What to crawl.
@@ -170,7 +174,7 @@ class LocalFrontier:
             site.took = took
         self.schedule.leave(visit, self._clock.now(), pause=pause)
         self._changed.add(site.number)
-        if self._heaps.length[site.number] == 0:
+        if self._heaps.arrays.length[site.number] == 0:
             self.found.forget(site)
 
     # Turns.
@@ -181,7 +185,7 @@ class LocalFrontier:
         if (visit.pages and visit.pages >= self.per_visit(site)) or self.quota == 0:
             return None
         for _ in range(_MOST_REFUSALS):
-            page = pop(self._heaps, site.number)
+            page = self._heaps.pop(site.number)
             if page < 0:
                 return None
             entry = self._log.entry(page)
@@ -189,7 +193,7 @@ class LocalFrontier:
             if visit.scheme == "":
                 visit.scheme = scheme
             elif scheme != visit.scheme:
-                push(self._heaps, site.number, page)
+                self._heaps.push(site.number, page)
                 return None
             if not self.allowed(site, entry.url):
                 self.refuse(page, Reason.ROBOTS)
@@ -197,7 +201,7 @@ class LocalFrontier:
             visit.pages += 1
             self._spend(entry.kind)
             attempt = self._attempts.get(page, 0) + 1 if self._attempts else 1
-            prints = self._seen.fingerprint
+            prints = self._seen.arrays.fingerprint
             via = int(prints[entry.via]) if entry.via >= 0 else 0
             return Turn(page, int(prints[page]), entry.url, entry.depth, entry.kind, via, attempt)
         return None
@@ -206,7 +210,7 @@ class LocalFrontier:
         """The turn was not used: its page stands where it stood."""
         visit.pages -= 1
         self._spend(turn.kind, -1)
-        push(self._heaps, visit.site.number, turn.page)
+        self._heaps.push(visit.site.number, turn.page)
 
     def will_retry(self, turn: Turn, reason: Reason | None) -> bool:
         """Is a page that came to this to be tried again?"""
@@ -233,7 +237,7 @@ class LocalFrontier:
         """
         self._spend(turn.kind, -1)
         self._attempts[turn.page] = turn.attempt
-        push(self._heaps, visit.site.number, turn.page)
+        self._heaps.push(visit.site.number, turn.page)
 
     def _spend(self, kind: int, pages: int = 1) -> None:
         if self.quota is not None and kind < FIRST_REQUISITE:
@@ -305,7 +309,7 @@ class LocalFrontier:
 
     def _give_up(self, site: Site) -> None:
         """A site that failed again is left: all its pages are refused."""
-        while (page := pop(self._heaps, site.number)) >= 0:
+        while (page := self._heaps.pop(site.number)) >= 0:
             self.refuse(page, Reason.SITE_FAILED)
         for page in self.schedule.drop_delayed(site.number):
             self.refuse(page, Reason.SITE_FAILED)
@@ -352,13 +356,13 @@ class LocalFrontier:
             last = commit
             for name in commit.sites:
                 self.found.number(name)
-            first = int(self._seen.counts[0])
-            restore(self._seen, prints.copy())
+            first = int(self._seen.arrays.counts[0])
+            restore(self._seen.arrays, prints.copy())
             sites.append(rows["site"].copy())
             counted = rows["site"][rows["kind"] < FIRST_REQUISITE]
-            np.add.at(self._seen.found, counted, 1)
+            np.add.at(self._seen.arrays.found, counted, 1)
             if commit.scores:
-                self._heaps.score[first : first + len(rows)] = np.frombuffer(commit.scores)
+                self._heaps.arrays.score[first : first + len(rows)] = np.frombuffer(commit.scores)
             gone += [np.frombuffer(data, dtype=np.uint32) for data in (commit.settled, commit.refused)]
             delayed.update({page: (attempt, wall) for page, attempt, wall in commit.delayed})
             states.update(commit.states)
@@ -389,7 +393,7 @@ class LocalFrontier:
                 self._attempts[page] = attempt
                 self.schedule.delay(page, int(site_of[page]), max(now, wall - offset))
         pages = np.flatnonzero(pending).astype(np.int32)
-        push_all(self._heaps, site_of[pages], pages)
+        push_all(self._heaps.arrays, site_of[pages], pages)
 
     def _restore_sites(self, states: dict[int, bytes], robots: dict[tuple[int, str], bytes]) -> None:
         now = self._clock.now()

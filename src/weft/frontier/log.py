@@ -11,6 +11,7 @@ kept in memory.
 
 from __future__ import annotations
 
+import mmap
 import os
 import struct
 import zlib
@@ -76,6 +77,7 @@ class FrontierLog:
         self._read_only = read_only
         self._file = os.open(path, os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         self._length = 0
+        self._written: mmap.mmap | bytes = b""  # the records as far as they were there when last looked for
         # By record: its first page, and where its rows and its texts begin.
         self._first = array("q")
         self._rows_at = array("q")
@@ -112,15 +114,13 @@ class FrontierLog:
         record = bisect_right(self._first, page) - 1
         at = page - self._first[record]
         place = self._rows_at[record] + at * _ROW.size
-        if at:
-            two = os.pread(self._file, 2 * _ROW.size, place - _ROW.size)
-            start = _ROW.unpack_from(two, 0)[0]
-            end, via, site, depth, kind, _ = _ROW.unpack_from(two, _ROW.size)
-        else:
-            start = 0
-            end, via, site, depth, kind, _ = _ROW.unpack(os.pread(self._file, _ROW.size, place))
-        url = os.pread(self._file, end - start, self._texts_at[record] + start).decode()
-        return Entry(url, via - 1, site, depth, kind)
+        texts = self._texts_at[record]
+        if texts >= len(self._written):  # behind the record's rows: if they begin within the map it holds all of it
+            self._written = mmap.mmap(self._file, self._length, prot=mmap.PROT_READ)
+        written = self._written
+        start = _ROW.unpack_from(written, place - _ROW.size)[0] if at else 0
+        end, via, site, depth, kind, _ = _ROW.unpack_from(written, place)
+        return Entry(written[texts + start : texts + end].decode(), via - 1, site, depth, kind)
 
     def commit(self, commit: Commit) -> None:
         """Write what changed as one record."""

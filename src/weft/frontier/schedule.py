@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from weft.frontier.politeness import NEVER, Politeness, Throttle, wait_after
 from weft.frontier.sites import Errand, Site
-from weft.ordering.heaps import IN_HEAP, PENDING, Heaps, push, set_ready, set_unready, take_site
+from weft.ordering.heaps import IN_HEAP, PENDING, TwoLevelHeap
 
 _CONFIRMED_AFTER = 2.0  # seconds after which a server that has not answered is taken to have accepted the connection
 
@@ -76,7 +76,11 @@ class Schedule:
     """The sites of one local frontier and their timers."""
 
     def __init__(
-        self, heaps: Heaps, politeness: Politeness, site_of: Callable[[int], Site], pages_of: Callable[[int], int]
+        self,
+        heaps: TwoLevelHeap,
+        politeness: Politeness,
+        site_of: Callable[[int], Site],
+        pages_of: Callable[[int], int],
     ) -> None:
         self._heaps = heaps
         self._politeness = politeness
@@ -99,12 +103,12 @@ class Schedule:
     @property
     def ready(self) -> int:
         """Sites that may be visited now."""
-        return int(self._heaps.counts[IN_HEAP])
+        return int(self._heaps.arrays.counts[IN_HEAP])
 
     @property
     def pending(self) -> int:
         """Pages that wait for their turn, those to be tried again included."""
-        return int(self._heaps.counts[PENDING]) + len(self.delayed)
+        return int(self._heaps.arrays.counts[PENDING]) + len(self.delayed)
 
     def next_event(self) -> float | None:
         """When something will change by itself."""
@@ -116,7 +120,7 @@ class Schedule:
         """A visit that may begin now, to the best site that is ready, or None."""
         self._advance(now)
         while True:
-            number = self._errands.popleft() if self._errands else take_site(self._heaps)
+            number = self._errands.popleft() if self._errands else self._heaps.take_site()
             if number < 0:
                 if self.busy or self._timers or not self._last_resort(now):
                     return None
@@ -182,9 +186,9 @@ class Schedule:
         """Take a site up again whose state comes from an earlier run."""
         if site.set_aside:
             self._aside.add(site.number)
-            set_unready(self._heaps, site.number)
+            self._heaps.set_unready(site.number)
         elif site.next_visit > now:
-            set_unready(self._heaps, site.number)
+            self._heaps.set_unready(site.number)
             self._rest(site, now)
 
     def set_aside(self, site: Site) -> None:
@@ -201,8 +205,8 @@ class Schedule:
     def send(self, site: Site, errand: Errand) -> None:
         """Give a site an errand: it is visited for it even when it has no pages."""
         site.errands.append(errand)
-        if self._heaps.ready[site.number]:
-            set_unready(self._heaps, site.number)
+        if self._heaps.arrays.ready[site.number]:
+            self._heaps.set_unready(site.number)
             self._errands.append(site.number)
 
     def delay(self, page: int, site: int, at: float) -> None:
@@ -249,7 +253,7 @@ class Schedule:
             elif timer.what is _What.PAGE:
                 if self.delayed.get(timer.page) == (timer.site, timer.at):
                     del self.delayed[timer.page]
-                    push(self._heaps, timer.site, timer.page)
+                    self._heaps.push(timer.site, timer.page)
             elif timer.throttle is not None:
                 timer.throttle.woken_at = NEVER
                 self._wake(timer.throttle, now)
@@ -270,7 +274,7 @@ class Schedule:
         if site.errands:
             self._errands.append(site.number)
         else:
-            set_ready(self._heaps, site.number)
+            self._heaps.set_ready(site.number)
 
     def _end(self, visit: Visit, now: float) -> None:
         """A visit is over; its places are free when the server has seen it, too."""

@@ -12,19 +12,25 @@ Invariant: a fingerprint has one number, whatever the order or the number of off
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import compiled, reserve
-from weft.ordering.heaps import Heaps, push
+from weft.compiled import address_of, array_at, compiled, reserve, table_at, table_of
+from weft.ordering.heaps import Heaps, TwoLevelHeap, heaps_at, push
 
 SHARDS = 64
+BATCH = 4096  # URLs offered at once
 _FIRST = 256  # slots of a new shard
 
+# A URL on offer: text, fingerprint, site (its number, or the complement of that for a part of a page), kind, depth,
+# score.
+Found = tuple[str, int, int, int, int, float]
 
-class Seen(NamedTuple):
+
+class Arrays(NamedTuple):
     """The arrays of URL-seen."""
 
     fingerprint: NDArray[np.uint64]  # by page
@@ -34,14 +40,58 @@ class Seen(NamedTuple):
     found: NDArray[np.int32]  # by site: pages found, their parts not counted
     most: NDArray[np.int32]  # by site: pages it may have
     counts: NDArray[np.int64]  # pages in all
+    # A batch on offer.
+    prints: NDArray[np.uint64]
+    sites: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    pages: NDArray[np.int32]
 
 
-def make_seen(pages: int, sites: int) -> Seen:
+class Seen:
+    """URL-seen of one local frontier, for a caller in Python."""
+
+    def __init__(self, pages: int, sites: int, heaps: TwoLevelHeap) -> None:
+        self.arrays = _make_seen(pages, sites)
+        self._table = table_of(self.arrays)
+        self._address = address_of(self._table)
+        self._heaps = heaps
+        self._scored = heaps.arrays.score.size > 1
+        # Elements of a view are set and read at a third of what the array's own cost.
+        self._prints, self._sites, self._scores, self._pages = map(_view, self.arrays[-4:])
+
+    def __repr__(self) -> str:
+        return f"Seen({self.arrays.counts[0]} pages)"
+
+    def find(self, fingerprint: int) -> int:
+        """The page with this fingerprint, or -1."""
+        return _find_at(self._address, fingerprint if fingerprint < 1 << 63 else fingerprint - (1 << 64))
+
+    def offer(self, batch: Sequence[Found]) -> tuple[int, list[int]]:
+        """Look up to `BATCH` URLs up; new ones become pending pages. The number of the first new page, and each one's.
+
+        All pages from the first new one on are new. -1 stands for one that its site has no more room for.
+        """
+        prints, sites = self._prints, self._sites
+        for at, found in enumerate(batch):
+            prints[at] = found[1]
+            sites[at] = found[2]
+        if self._scored:
+            for at, found in enumerate(batch):
+                self._scores[at] = found[5]
+        new = _offer_at(self._address, self._heaps.address, len(batch))
+        return new, self._pages[: len(batch)].tolist()
+
+
+def _view(array: Any) -> Any:
+    return memoryview(array)
+
+
+def _make_seen(pages: int, sites: int) -> Arrays:
     """An empty URL-seen with room for so many pages."""
     region = _FIRST
     while region * SHARDS < 4 * pages:
         region *= 2
-    return Seen(
+    return Arrays(
         fingerprint=reserve(pages, np.uint64),
         table=reserve(region * SHARDS, np.uint32),
         slots=np.full(SHARDS, _FIRST, dtype=np.int64),
@@ -49,11 +99,15 @@ def make_seen(pages: int, sites: int) -> Seen:
         found=reserve(sites, np.int32),
         most=reserve(sites, np.int32),
         counts=np.zeros(1, dtype=np.int64),
+        prints=np.zeros(BATCH, dtype=np.uint64),
+        sites=np.zeros(BATCH, dtype=np.int32),
+        scores=np.zeros(BATCH, dtype=np.float64),
+        pages=np.zeros(BATCH, dtype=np.int32),
     )
 
 
 @compiled
-def find(seen: Seen, fingerprint: np.uint64) -> int:
+def find(seen: Arrays, fingerprint: np.uint64) -> int:
     """The page with this fingerprint, or -1."""
     shard = np.int64(fingerprint >> np.uint64(58))
     start = shard * (seen.table.size // SHARDS)
@@ -69,7 +123,7 @@ def find(seen: Seen, fingerprint: np.uint64) -> int:
 
 
 @compiled
-def insert(seen: Seen, fingerprint: np.uint64) -> int:
+def insert(seen: Arrays, fingerprint: np.uint64) -> int:
     """Give a fingerprint that is not there the next page number."""
     page = seen.counts[0]
     if page >= seen.fingerprint.size:
@@ -85,49 +139,70 @@ def insert(seen: Seen, fingerprint: np.uint64) -> int:
 
 
 @compiled
-def offer(
-    seen: Seen,
-    heaps: Heaps,
-    fingerprints: NDArray[np.uint64],
-    sites: NDArray[np.int32],
-    scores: NDArray[np.float64],
-    pages: NDArray[np.int32],
-) -> int:
-    """Look every fingerprint up; a new one becomes a pending page of its site. Write the pages' numbers.
+def offer(seen: Arrays, heaps: Heaps, count: int) -> int:
+    """Look every fingerprint of the batch up; a new one becomes a pending page of its site. Write the pages' numbers.
 
     A site takes no more pages than it may have, the rest is refused (-1). What is only a part of another page comes
-    under the complement of its site's number, and does not count. `scores` is empty where the ordering does not score.
-    Returns the number of the first new page: all from there on are new.
+    under the complement of its site's number, and does not count. Returns the number of the first new page: all from
+    there on are new.
     """
     first = seen.counts[0]
-    for i in range(fingerprints.size):
-        page = find(seen, fingerprints[i])
+    for i in range(count):
+        page = find(seen, seen.prints[i])
         if page < 0:
-            site = sites[i]
+            site = seen.sites[i]
             if site < 0:
                 site = ~site
             elif seen.found[site] >= seen.most[site]:
-                pages[i] = -1
+                seen.pages[i] = -1
                 continue
             else:
                 seen.found[site] += 1
-            page = insert(seen, fingerprints[i])
-            if scores.size > 0:
-                heaps.score[page] = scores[i]
+            page = insert(seen, seen.prints[i])
+            if heaps.score.size > 1:
+                heaps.score[page] = seen.scores[i]
             push(heaps, site, page)
-        pages[i] = page
+        seen.pages[i] = page
     return int(first)
 
 
 @compiled
-def restore(seen: Seen, fingerprints: NDArray[np.uint64]) -> None:
+def _seen_at(address: int) -> Arrays:
+    table = table_at(address, 11)
+    return Arrays(
+        array_at(table, 0, np.uint64),
+        array_at(table, 1, np.uint32),
+        array_at(table, 2, np.int64),
+        array_at(table, 3, np.int64),
+        array_at(table, 4, np.int32),
+        array_at(table, 5, np.int32),
+        array_at(table, 6, np.int64),
+        array_at(table, 7, np.uint64),
+        array_at(table, 8, np.int32),
+        array_at(table, 9, np.float64),
+        array_at(table, 10, np.int32),
+    )
+
+
+@compiled
+def _offer_at(seen: int, heaps: int, count: int) -> int:
+    return offer(_seen_at(seen), heaps_at(heaps), count)
+
+
+@compiled
+def _find_at(seen: int, fingerprint: int) -> int:
+    return find(_seen_at(seen), np.uint64(fingerprint))
+
+
+@compiled
+def restore(seen: Arrays, fingerprints: NDArray[np.uint64]) -> None:
     """Put back pages in the order of their numbers, without making them pending."""
     for i in range(fingerprints.size):
         insert(seen, fingerprints[i])
 
 
 @compiled
-def _place(seen: Seen, shard: np.int64, page: np.int64) -> None:
+def _place(seen: Arrays, shard: np.int64, page: np.int64) -> None:
     start = shard * (seen.table.size // SHARDS)
     mask = seen.slots[shard] - 1
     slot = np.int64(seen.fingerprint[page]) & mask
@@ -137,7 +212,7 @@ def _place(seen: Seen, shard: np.int64, page: np.int64) -> None:
 
 
 @compiled
-def _grow(seen: Seen, shard: np.int64) -> None:
+def _grow(seen: Arrays, shard: np.int64) -> None:
     """Double a shard in place: take its pages out, clear it, put them back."""
     start = shard * (seen.table.size // SHARDS)
     old = seen.slots[shard]

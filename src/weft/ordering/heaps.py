@@ -14,12 +14,13 @@ in one block of `pool`, which begins at `block[s]` (-1: none) and has room for `
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import compiled, reserve
+from weft.compiled import address_of, array_at, compiled, reserve, table_at, table_of
 
 
 def _capacities() -> NDArray[np.int64]:
@@ -55,7 +56,26 @@ class Heaps(NamedTuple):
     by_size: bool  # sites by their number of pending pages, else by their best page
 
 
-def make_heaps(*, pages: int, sites: int, scored: bool, by_size: bool) -> Heaps:
+class TwoLevelHeap:
+    """A two-level heap for a caller in Python. What can be done with it is said at the compiled functions below."""
+
+    def __init__(self, *, pages: int, sites: int, scored: bool, by_size: bool) -> None:
+        self.arrays = _make_heaps(pages=pages, sites=sites, scored=scored, by_size=by_size)
+        self._table = table_of(self.arrays)
+        address = self.address = address_of(self._table)
+        self.add_site = partial(_add_site, address)
+        self.push = partial(_push, address)
+        self.pop = partial(_pop, address)
+        self.set_ready = partial(_set_ready, address)
+        self.set_unready = partial(_set_unready, address)
+        self.take_site = partial(_take_site, address)
+        self.rescore = partial(_rescore, address)
+
+    def __repr__(self) -> str:
+        return f"TwoLevelHeap({self.arrays.counts[PENDING]} pages, {self.arrays.counts[IN_HEAP]} sites ready)"
+
+
+def _make_heaps(*, pages: int, sites: int, scored: bool, by_size: bool) -> Heaps:
     """Empty heaps with room for so many pages and sites; only what is used takes memory."""
     return Heaps(
         pool=reserve(4 * pages, np.int32),
@@ -177,6 +197,64 @@ def rescore(heaps: Heaps, site: int, page: int, score: float) -> None:
         _page_down(heaps, base, heaps.length[site], heaps.place[page])
         if top and heaps.at[site] >= 0:
             _site_down(heaps, heaps.at[site])
+
+
+# The same by address.
+
+
+@compiled
+def heaps_at(address: int) -> Heaps:
+    """The arrays whose table lies at an address."""
+    table = table_at(address, 12)
+    return Heaps(
+        array_at(table, 0, np.int32),
+        array_at(table, 1, np.int64),
+        array_at(table, 2, np.int64),
+        array_at(table, 3, np.int8),
+        array_at(table, 4, np.int32),
+        array_at(table, 5, np.bool_),
+        array_at(table, 6, np.int32),
+        array_at(table, 7, np.int32),
+        array_at(table, 8, np.float64),
+        array_at(table, 9, np.int32),
+        array_at(table, 10, np.int64),
+        table[22] != 0,
+    )
+
+
+@compiled
+def _add_site(address: int, site: int) -> None:
+    add_site(heaps_at(address), site)
+
+
+@compiled
+def _push(address: int, site: int, page: int) -> None:
+    push(heaps_at(address), site, page)
+
+
+@compiled
+def _pop(address: int, site: int) -> int:
+    return pop(heaps_at(address), site)
+
+
+@compiled
+def _set_ready(address: int, site: int) -> None:
+    set_ready(heaps_at(address), site)
+
+
+@compiled
+def _set_unready(address: int, site: int) -> None:
+    set_unready(heaps_at(address), site)
+
+
+@compiled
+def _take_site(address: int) -> int:
+    return take_site(heaps_at(address))
+
+
+@compiled
+def _rescore(address: int, site: int, page: int, score: float) -> None:
+    rescore(heaps_at(address), site, page, score)
 
 
 # The heap of pages within a site.

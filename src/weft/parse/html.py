@@ -65,6 +65,9 @@ _PART_RELATIONS = frozenset(
 )
 
 
+_LINKS = (("a", "href", Kind.A), ("area", "href", Kind.AREA), ("iframe", "src", Kind.IFRAME))
+
+
 def parse_html(body: bytes, charset: str, url: str, agent: str, *, requisites: bool, header: Directives) -> Parsed:
     """Read a page. `header` is what X-Robots-Tag said; `requisites` asks for the parts of the page too."""
     tree = LexborHTMLParser(body if charset == "utf-8" else body.decode(charset, "replace"))
@@ -72,24 +75,22 @@ def parse_html(body: bytes, charset: str, url: str, agent: str, *, requisites: b
     links: list[tuple[str, int]] = []
     nofollow: list[tuple[str, int]] = []
     for node in tree.tags("meta"):
-        directives = _read_meta(node.attrs, directives, agent, links)
+        directives = _read_meta(node.attributes, directives, agent, links)
     for node in tree.tags("link"):
-        _read_link(node.attrs, links, nofollow, requisites=requisites)
-    for tag, attribute, kind in (
-        ("a", "href", Kind.A),
-        ("area", "href", Kind.AREA),
-        ("iframe", "src", Kind.IFRAME),
-    ):
+        _read_link(node.attributes, links, nofollow, requisites=requisites)
+    for tag, attribute, kind in _LINKS:
         for node in tree.tags(tag):
-            attributes = node.attrs
+            attributes = node.attributes
             written = attributes.get(attribute) or attributes.get("xlink:href")
             if written:
                 relation = attributes.get("rel")
-                asked = relation is not None and "nofollow" in relation.lower().split()
-                (nofollow if asked else links).append((written, kind))
+                if relation is not None and "nofollow" in relation.lower().split():
+                    nofollow.append((written, kind))
+                else:
+                    links.append((written, kind))
     body_node = tree.body
     if body_node is None or body_node.tag == "frameset":
-        links += [(written, Kind.FRAME) for node in tree.tags("frame") if (written := node.attrs.get("src"))]
+        links += [(written, Kind.FRAME) for node in tree.tags("frame") if (written := node.attributes.get("src"))]
     if requisites:
         links += _parts(tree)
     if not charset.startswith("utf-"):
@@ -112,7 +113,7 @@ def _language(tree: Any) -> str:
     root = tree.root
     if root is None:
         return ""
-    attributes = root.attrs
+    attributes = root.attributes
     return (attributes.get("lang") or attributes.get("xml:lang") or "").strip().lower()[:35]
 
 
@@ -130,7 +131,7 @@ def _title(tree: Any) -> str:
 def _base(tree: Any, url: str) -> str:
     """What links are relative to: the first <base> with an address counts, unless that is one no link can have."""
     for node in tree.tags("base"):
-        written = node.attrs.get("href")
+        written = node.attributes.get("href")
         if written is not None:
             try:
                 base = str(ada_url.join_url(url, written))
@@ -142,10 +143,11 @@ def _base(tree: Any, url: str) -> str:
 
 def _read_meta(attributes: Any, directives: Directives, agent: str, links: list[tuple[str, int]]) -> Directives:
     """A <meta>: robots directives add up; a refresh is a link."""
-    name = (attributes.get("name") or "").strip().lower()
-    if name in ("robots", agent):
+    name = attributes.get("name")
+    if name is not None and name.strip().lower() in ("robots", agent):
         return directives.and_also(read_directives(attributes.get("content") or ""))
-    if (attributes.get("http-equiv") or "").strip().lower() == "refresh":
+    asked = attributes.get("http-equiv")
+    if asked is not None and asked.strip().lower() == "refresh":
         found = _REFRESH.match(attributes.get("content") or "")
         if found and (written := (found[1] or found[2] or found[3] or "").strip()):
             links.append((written, Kind.REFRESH))
@@ -222,17 +224,17 @@ def _parts(tree: Any) -> list[tuple[str, int]]:
     found: list[tuple[str, int]] = []
     for tag, attribute, kind in _PARTS:
         for node in tree.tags(tag):
-            written = node.attrs.get(attribute)
+            written = node.attributes.get(attribute)
             if written and written[:5].lower() != "data:":
                 found.append((written, kind))
     for tag, attribute in _SETS:
         for node in tree.tags(tag):
-            if text := node.attrs.get(attribute):
+            if text := node.attributes.get(attribute):
                 found += [(written, Kind.IMAGE) for written in srcset(text) if not written.startswith("data:")]
     for node in tree.tags("style"):
         found += css_links(node.text(deep=True) or "")
     for node in tree.css("[style]"):
-        found += css_links(node.attrs.get("style") or "")
+        found += css_links(node.attributes.get("style") or "")
     return found
 
 

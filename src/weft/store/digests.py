@@ -3,28 +3,24 @@
 A content is stored once even if it is served under many URLs (P3 5.5). The table holds sixteen bytes of each
 digest, so a wrong match is out of the question; when it is full the oldest entries make room, because duplicates
 mostly follow soon upon each other.
+
+Two arrays: a ring of entries, behind a count of all that were ever made, and a hash table of places in the ring,
+plus one.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import compiled, reserve
+from weft.compiled import address_of, array_at, compiled, reserve, table_at, table_of
 
-
-class Table(NamedTuple):
-    """The arrays of the table: a ring of entries, and a hash table of their places plus one."""
-
-    first: NDArray[np.uint64]  # the digest's first eight bytes
-    second: NDArray[np.uint64]  # the next eight
-    page: NDArray[np.uint64]  # the id of the URL it was stored under
-    wall: NDArray[np.float64]  # when
-    slots: NDArray[np.uint32]
-    counts: NDArray[np.int64]  # entries ever made
+# An entry: the digest's first eight bytes, the next eight, the id of the URL it was stored under, when (microseconds).
+_ENTRY = 4
+_HALVES = struct.Struct(">qq")
 
 
 class Digests:
@@ -32,102 +28,121 @@ class Digests:
 
     def __init__(self, most: int = 1 << 22) -> None:
         assert most & (most - 1) == 0, "the table is addressed by the digest's last bits"
-        self._table = Table(
-            first=reserve(most, np.uint64),
-            second=reserve(most, np.uint64),
-            page=reserve(most, np.uint64),
-            wall=reserve(most, np.float64),
-            slots=reserve(most * 2, np.uint32),
-            counts=np.zeros(1, dtype=np.int64),
-        )
+        self._ring = reserve(_ENTRY * most + 1, np.int64)
+        self._slots = reserve(most * 2, np.uint32)
+        self._table = table_of((self._ring, self._slots))
+        self._address = address_of(self._table)
+        self._most = most
 
     def __len__(self) -> int:
-        return int(min(self._table.counts[0], self._table.first.size))
+        return int(min(self._ring[0], self._most))
 
     def find(self, digest: bytes) -> tuple[int, float] | None:
         """Under which URL's id, and when, this content was stored."""
-        at = _find(self._table, *_halves(digest))
-        if at < 0:
-            return None
-        return int(self._table.page[at]), float(self._table.wall[at])
+        first, second = _HALVES.unpack_from(digest)
+        return self._entry(_find_at(self._address, first, second))
 
-    def add(self, digest: bytes, page: int, wall: float) -> None:
-        """Note where a content was stored that was not known."""
-        _add(self._table, *_halves(digest), np.uint64(page), wall)
+    def first(self, digest: bytes, page: int, wall: float) -> tuple[int, float] | None:
+        """Under which URL's id, and when, this content was stored; if it was not, note that it is now, under this."""
+        first, second = _HALVES.unpack_from(digest)
+        signed = page if page < 1 << 63 else page - (1 << 64)
+        return self._entry(_find_or_add_at(self._address, first, second, signed, round(wall * 1e6)))
 
     def learn(self, digests: Sequence[str], pages: NDArray[np.uint64], walls: NDArray[np.float64]) -> None:
         """Note many at once, as WARC writes them; where a content stands there twice, or is known, the first counts."""
         raw = b"".join([int(text[5:].translate(_DIGITS), 32).to_bytes(20) for text in digests])
         parts = np.frombuffer(raw, dtype=_PARTS)
-        first, second = parts["first"].astype(np.uint64), parts["second"].astype(np.uint64)
-        _learn(self._table, first, second, pages.astype(np.uint64), walls.astype(np.float64))
+        first, second = parts["first"].astype(np.int64), parts["second"].astype(np.int64)
+        moments = np.rint(walls * 1e6).astype(np.int64)
+        _learn(self._ring, self._slots, first, second, pages.astype(np.uint64).view(np.int64), moments)
+
+    def _entry(self, at: int) -> tuple[int, float] | None:
+        if at < 0:
+            return None
+        start = 1 + _ENTRY * at
+        return int(self._ring[start + 2]) & (1 << 64) - 1, int(self._ring[start + 3]) / 1e6
 
 
 # WARC writes digests in the letters of RFC 4648, Python reads numbers of base 32 in others.
 _DIGITS = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789abcdefghijklmnopqrstuv")
-_PARTS = np.dtype([("first", ">u8"), ("second", ">u8"), ("rest", "V4")])
-
-
-def _halves(digest: bytes) -> tuple[np.uint64, np.uint64]:
-    return np.uint64(int.from_bytes(digest[:8])), np.uint64(int.from_bytes(digest[8:16]))
+_PARTS = np.dtype([("first", ">i8"), ("second", ">i8"), ("rest", "V4")])
 
 
 @compiled
-def _find(table: Table, first: np.uint64, second: np.uint64) -> int:
-    mask = table.slots.size - 1
-    slot = np.int64(first) & mask
-    while table.slots[slot] != 0:
-        at = np.int64(table.slots[slot]) - 1
-        if table.first[at] == first and table.second[at] == second:
+def _find(ring: NDArray[np.int64], slots: NDArray[np.uint32], first: int, second: int) -> int:
+    mask = slots.size - 1
+    slot = first & mask
+    while slots[slot] != 0:
+        at = np.int64(slots[slot]) - 1
+        if ring[1 + _ENTRY * at] == first and ring[2 + _ENTRY * at] == second:
             return int(at)
         slot = (slot + 1) & mask
     return -1
 
 
 @compiled
-def _add(table: Table, first: np.uint64, second: np.uint64, page: np.uint64, wall: float) -> None:
-    size = table.first.size
-    mask = table.slots.size - 1
-    at = table.counts[0] % size
-    if table.counts[0] >= size:
-        _remove(table, at)
-    table.counts[0] += 1
-    table.first[at] = first
-    table.second[at] = second
-    table.page[at] = page
-    table.wall[at] = wall
-    slot = np.int64(first) & mask
-    while table.slots[slot] != 0:
+def _find_or_add(
+    ring: NDArray[np.int64], slots: NDArray[np.uint32], first: int, second: int, page: int, moment: int
+) -> int:
+    known = _find(ring, slots, first, second)
+    if known >= 0:
+        return known
+    size = slots.size // 2
+    mask = slots.size - 1
+    at = ring[0] % size
+    if ring[0] >= size:
+        _remove(ring, slots, at)
+    ring[0] += 1
+    start = 1 + _ENTRY * at
+    ring[start] = first
+    ring[start + 1] = second
+    ring[start + 2] = page
+    ring[start + 3] = moment
+    slot = first & mask
+    while slots[slot] != 0:
         slot = (slot + 1) & mask
-    table.slots[slot] = np.uint32(at + 1)
+    slots[slot] = np.uint32(at + 1)
+    return -1
+
+
+@compiled
+def _find_at(address: int, first: int, second: int) -> int:
+    table = table_at(address, 2)
+    return _find(array_at(table, 0, np.int64), array_at(table, 1, np.uint32), first, second)
+
+
+@compiled
+def _find_or_add_at(address: int, first: int, second: int, page: int, moment: int) -> int:
+    table = table_at(address, 2)
+    return _find_or_add(array_at(table, 0, np.int64), array_at(table, 1, np.uint32), first, second, page, moment)
 
 
 @compiled
 def _learn(
-    table: Table,
-    first: NDArray[np.uint64],
-    second: NDArray[np.uint64],
-    page: NDArray[np.uint64],
-    wall: NDArray[np.float64],
+    ring: NDArray[np.int64],
+    slots: NDArray[np.uint32],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    page: NDArray[np.int64],
+    moment: NDArray[np.int64],
 ) -> None:
     for number in range(first.size):
-        if _find(table, first[number], second[number]) < 0:
-            _add(table, first[number], second[number], page[number], wall[number])
+        _find_or_add(ring, slots, first[number], second[number], page[number], moment[number])
 
 
 @compiled
-def _remove(table: Table, at: int) -> None:
+def _remove(ring: NDArray[np.int64], slots: NDArray[np.uint32], at: int) -> None:
     """Take an entry out of the hash table, and move up those that were pushed behind it."""
-    mask = table.slots.size - 1
-    hole = np.int64(table.first[at]) & mask
-    while np.int64(table.slots[hole]) - 1 != at:
+    mask = slots.size - 1
+    hole = ring[1 + _ENTRY * at] & mask
+    while np.int64(slots[hole]) - 1 != at:
         hole = (hole + 1) & mask
-    table.slots[hole] = 0
+    slots[hole] = 0
     slot = (hole + 1) & mask
-    while table.slots[slot] != 0:
-        home = np.int64(table.first[np.int64(table.slots[slot]) - 1]) & mask
+    while slots[slot] != 0:
+        home = ring[1 + _ENTRY * (np.int64(slots[slot]) - 1)] & mask
         if ((slot - home) & mask) >= ((slot - hole) & mask):
-            table.slots[hole] = table.slots[slot]
-            table.slots[slot] = 0
+            slots[hole] = slots[slot]
+            slots[slot] = 0
             hole = slot
         slot = (slot + 1) & mask

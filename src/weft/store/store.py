@@ -47,10 +47,8 @@ class Store:
         digest = payload_digest(page.body)
         original: Original | None = None
         if page.body and not cut:
-            known = self.digests.find(digest)
-            if known is None:
-                self.digests.add(digest, turn.id, page.fetched_at)
-            else:
+            known = self.digests.first(digest, turn.id, page.fetched_at)
+            if known is not None:
                 url = self._url_of(known[0])
                 original = None if url is None else Original(known[0], url, known[1])
         self.bytes += len(page.body)

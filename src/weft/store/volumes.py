@@ -63,17 +63,13 @@ class Volumes:
         self._number = 0
         self._file = -1
         self._path = folder
+        self.name = ""  # of the open volume, once it is sealed
         self._buffer: list[bytes] = []
         self._buffered = 0
         self._offset = 0
 
     def __repr__(self) -> str:
         return f"Volumes({self._path.name}, {self._offset} bytes)"
-
-    @property
-    def name(self) -> str:
-        """The name of the open volume once it is sealed."""
-        return self._path.name.removesuffix(".open")
 
     @property
     def length(self) -> int:
@@ -84,46 +80,37 @@ class Volumes:
         """Write an exchange; `original` where its content is stored already, `cut` where it is not whole."""
         if self._file < 0 or self._offset >= self._settings.volume_bytes:
             self.roll(page.fetched_at)
-        date = warc_date(page.fetched_at)
         digest = base32(payload_digest)
         request_id, response_id = self._ids.next(), self._ids.next()
-        common = [("WARC-Target-URI", page.url), ("WARC-Date", date)]
+        what = f"WARC-Target-URI: {page.url}\r\nWARC-Date: {warc_date(page.fetched_at)}\r\n"
         if page.address:
-            common.append(("WARC-IP-Address", page.address))
+            what += f"WARC-IP-Address: {page.address}\r\n"
         head = stored_head(page.head)
-        block = (head, page.body) if original is None else (head,)
-        headers = [("WARC-Type", "response"), ("WARC-Record-ID", response_id), *common]
+        block: tuple[bytes, ...] = (head, page.body)
+        kind, refers = "response", ""
         if original is not None:
-            headers[0] = ("WARC-Type", "revisit")
-            headers += [
-                ("WARC-Profile", REVISIT_PROFILE),
-                ("WARC-Refers-To-Target-URI", original.url),
-                ("WARC-Refers-To-Date", warc_date(original.wall)),
-            ]
-        headers += [
-            ("WARC-Block-Digest", sha1(*block)),
-            ("WARC-Payload-Digest", digest),
-            ("Content-Type", "application/http; msgtype=response"),
-        ]
-        if cut:
-            headers.append(("WARC-Truncated", cut))
-        offset = self._offset
-        length = self._append(member(record(headers, *block)))
-        self._append(
-            member(
-                record(
-                    [
-                        ("WARC-Type", "request"),
-                        ("WARC-Record-ID", request_id),
-                        *common,
-                        ("WARC-Concurrent-To", response_id),
-                        ("WARC-Block-Digest", sha1(page.request)),
-                        ("Content-Type", "application/http; msgtype=request"),
-                    ],
-                    page.request,
-                )
+            block = (head,)
+            kind = "revisit"
+            refers = (
+                f"WARC-Profile: {REVISIT_PROFILE}\r\nWARC-Refers-To-Target-URI: {original.url}\r\n"
+                f"WARC-Refers-To-Date: {warc_date(original.wall)}\r\n"
             )
+        if cut:
+            refers += f"WARC-Truncated: {cut}\r\n"
+        response = record(
+            f"WARC-Type: {kind}\r\nWARC-Record-ID: {response_id}\r\n{what}{refers}"
+            f"WARC-Block-Digest: {sha1(*block)}\r\nWARC-Payload-Digest: {digest}\r\n"
+            "Content-Type: application/http; msgtype=response\r\n",
+            *block,
         )
+        request = record(
+            f"WARC-Type: request\r\nWARC-Record-ID: {request_id}\r\n{what}WARC-Concurrent-To: {response_id}\r\n"
+            f"WARC-Block-Digest: {sha1(page.request)}\r\nContent-Type: application/http; msgtype=request\r\n",
+            page.request,
+        )
+        offset = self._offset
+        length = self._append(member(response))
+        self._append(member(request, 0))
         return Stored(self.name, offset, length, digest, 0 if original is None else original.id)
 
     def flush(self) -> None:
@@ -140,21 +127,19 @@ class Volumes:
         self.seal()
         self._number = max(self._number, last_number(self._folder, "*.warc.gz*")) + 1
         stamp = time.strftime("%Y%m%d%H%M%S", time.gmtime(wall))
-        self._path = self._folder / f"{self._settings.prefix}-{stamp}-{self._number:05d}.warc.gz.open"
+        self.name = f"{self._settings.prefix}-{stamp}-{self._number:05d}.warc.gz"
+        self._path = self._folder / f"{self.name}.open"
         with writing(self._path):
             self._folder.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
         self._offset = 0
         fields = "".join(f"{name}: {value}\r\n" for name, value in self._info.items()).encode()
-        headers = [
-            ("WARC-Type", "warcinfo"),
-            ("WARC-Record-ID", self._ids.next()),
-            ("WARC-Date", warc_date(wall)),
-            ("WARC-Filename", self.name),
-            ("WARC-Block-Digest", sha1(fields)),
-            ("Content-Type", "application/warc-fields"),
-        ]
-        self._append(member(record(headers, fields)))
+        lines = (
+            f"WARC-Type: warcinfo\r\nWARC-Record-ID: {self._ids.next()}\r\nWARC-Date: {warc_date(wall)}\r\n"
+            f"WARC-Filename: {self.name}\r\nWARC-Block-Digest: {sha1(fields)}\r\n"
+            "Content-Type: application/warc-fields\r\n"
+        )
+        self._append(member(record(lines, fields)))
 
     def seal(self) -> None:
         """Close the open volume and give it its final name."""

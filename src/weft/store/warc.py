@@ -5,7 +5,7 @@ part of the page, and readers verify digests on the stored bytes. Where the answ
 kept under another name; a header that broke off, or whose lines end in a line feed alone, is mended so that readers
 find the content behind it.
 
->>> print(record([("WARC-Type", "metadata")], b"x").decode().replace("\r", ""))
+>>> print(record("WARC-Type: metadata\r\n", b"x").decode().replace("\r", ""))
 WARC/1.1
 WARC-Type: metadata
 Content-Length: 1
@@ -21,7 +21,6 @@ import hashlib
 import random
 import re
 import time
-from collections.abc import Sequence
 from functools import lru_cache
 
 from isal import isal_zlib
@@ -30,9 +29,13 @@ _TRANSFER_CODING = re.compile(rb"(?im)^(transfer-encoding[ \t]*:)")
 _LINE_END = re.compile(rb"\r?\n")
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
-_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]  # two letters for ten bits
-_SHIFTS = tuple(range(150, -1, -10))
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".ljust(256)
+# To write 160 bits in groups of five, one a byte, they are halved five times: the upper halves move up by so much.
+_HALVINGS = tuple(
+    (lower, lower << width, 8 * width // 5 - width)
+    for width in (80, 40, 20, 10, 5)
+    for lower in [sum(((1 << width) - 1) << (start * (16 * width // 5)) for start in range(80 // width))]
+)
 
 
 def sha1(*parts: bytes) -> str:
@@ -49,10 +52,13 @@ def sha1(*parts: bytes) -> str:
 
 def base32(digest: bytes) -> str:
     """Twenty bytes as WARC writes them."""
-    number = int.from_bytes(digest)
-    return "sha1:" + "".join([_PAIRS[(number >> shift) & 1023] for shift in _SHIFTS])
+    bits = int.from_bytes(digest)
+    for lower, upper, shift in _HALVINGS:
+        bits = bits & lower | (bits & upper) << shift
+    return "sha1:" + bits.to_bytes(32).translate(_LETTERS).decode()
 
 
+@lru_cache(maxsize=64)  # a moment is written into several places
 def warc_date(wall: float) -> str:
     """Wall time to the microsecond, as WARC 1.1 allows.
 
@@ -68,31 +74,33 @@ def _second(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
-def record(headers: Sequence[tuple[str, str]], *block: bytes) -> bytes:
+def record(fields: str, *block: bytes) -> bytes:
     """One record, not compressed. Its block may lie in several pieces: a page is copied once, not at every step."""
-    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-    head = f"WARC/1.1\r\n{lines}Content-Length: {sum(map(len, block))}\r\n\r\n".encode()
+    head = f"WARC/1.1\r\n{fields}Content-Length: {sum(map(len, block))}\r\n\r\n".encode()
     return b"".join((head, *block, b"\r\n\r\n"))
 
 
-def member(data: bytes) -> bytes:
-    """A record as a gzip member of its own, by ISA-L at level 1: the size of zlib's level 6 for an eighth of its
-    time.
+def member(data: bytes, level: int = 1) -> bytes:
+    """A record as a gzip member of its own, by ISA-L: level 1 has the size of zlib's level 6 for an eighth of its
+    time. Level 0 is for records so short that preparing level 1 would cost more than the page.
     """
-    packed: bytes = isal_zlib.compress(data, 1, 31)
+    packed: bytes = isal_zlib.compress(data, level, 31)
     return packed
 
 
 class RecordIds:
-    """Random record ids; drawing them in bulk costs a third of `uuid.uuid4`."""
+    """Record ids: random for each run, counted within it, as UUIDs of version 8 (RFC 9562) may be made."""
 
     def __init__(self, chance: random.Random) -> None:
-        self._bits = chance.getrandbits
+        text = f"{chance.getrandbits(80):020x}"
+        variant = "89ab"[int(text[15], 16) & 3]
+        self._run = f"<urn:uuid:{text[:8]}-{text[8:12]}-8{text[12:15]}-{variant}{text[16:19]}-"
+        self._made = 0
 
     def next(self) -> str:
-        """A new urn:uuid of version 4."""
-        text = f"{self._bits(128) & ~(0xF000 << 64) & ~(0xC000 << 48) | (0x4000 << 64) | (0x8000 << 48):032x}"
-        return f"<urn:uuid:{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}>"
+        """A new urn:uuid."""
+        self._made += 1
+        return f"{self._run}{self._made:012x}>"
 
 
 def stored_head(head: bytes) -> bytes:

@@ -139,7 +139,8 @@ class _Anchors(NamedTuple):
 @lru_cache(maxsize=1024)
 def _anchors(base: str) -> _Anchors:
     """What goes before a root-relative path, a relative path and a query, for bases in normal form."""
-    if _parsed(base, None) != base:
+    plain = _is_normal(base) is not None and "/." not in base and "xn--" not in base
+    if not plain and _parsed(base, None) != base:
         return _Anchors(None, None, None)
     origin = base[: base.index("/", 8)]
     if "%" in base:  # a stray percent sign makes rule 2 depend on the rest of the URL: that takes the parser

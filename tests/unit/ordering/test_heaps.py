@@ -9,21 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.ordering.heaps import (
-    CAPACITY,
-    IN_HEAP,
-    PENDING,
-    Heaps,
-    add_site,
-    make_heaps,
-    pop,
-    push,
-    push_all,
-    rescore,
-    set_ready,
-    set_unready,
-    take_site,
-)
+from weft.ordering.heaps import CAPACITY, IN_HEAP, PENDING, TwoLevelHeap, push_all
 
 SITES = 5
 
@@ -57,16 +43,17 @@ class Naive:
         return min(candidates, key=key, default=-1)
 
 
-def fresh(*, scored: bool, by_size: bool, pages: int = 4096) -> Heaps:
+def fresh(*, scored: bool, by_size: bool, pages: int = 4096) -> TwoLevelHeap:
     """Heaps with a few sites and no pages."""
-    heaps = make_heaps(pages=pages, sites=SITES, scored=scored, by_size=by_size)
+    heaps = TwoLevelHeap(pages=pages, sites=SITES, scored=scored, by_size=by_size)
     for site in range(SITES):
-        add_site(heaps, site)
+        heaps.add_site(site)
     return heaps
 
 
-def check_invariants(heaps: Heaps) -> None:
+def check_invariants(heap: TwoLevelHeap) -> None:
     """Every site knows its place, and no child comes before its parent."""
+    heaps = heap.arrays
     count = int(heaps.counts[IN_HEAP])
     for place in range(count):
         assert heaps.at[heaps.sites[place]] == place
@@ -97,31 +84,31 @@ def test_heaps__agree_with_a_naive_frontier(*, scored: bool, by_size: bool, step
         if what == "push":
             naive.score[page] = float(number)
             if scored:
-                heaps.score[page] = float(number)
-            push(heaps, site, page)
+                heaps.arrays.score[page] = float(number)
+            heaps.push(site, page)
             naive.pages[site].add(page)
             page += 1
         elif what == "pop":
             best = naive.best(site)
-            assert pop(heaps, site) == best
+            assert heaps.pop(site) == best
             naive.pages[site].discard(best)
         elif what == "take":
             best = naive.take()
-            assert take_site(heaps) == best
+            assert heaps.take_site() == best
             if best >= 0:
                 naive.ready[best] = False
         elif what == "ready":
-            set_ready(heaps, site)
+            heaps.set_ready(site)
             naive.ready[site] = True
         elif what == "unready":
-            set_unready(heaps, site)
+            heaps.set_unready(site)
             naive.ready[site] = False
         elif scored and naive.pages[site]:
             chosen = sorted(naive.pages[site])[number % len(naive.pages[site])]
             naive.score[chosen] = float(site)
-            rescore(heaps, site, chosen, float(site))
+            heaps.rescore(site, chosen, float(site))
         check_invariants(heaps)
-        assert heaps.counts[PENDING] == sum(map(len, naive.pages))
+        assert heaps.arrays.counts[PENDING] == sum(map(len, naive.pages))
 
 
 def test_heaps__a_site_may_grow_and_shrink_without_losing_a_page() -> None:
@@ -130,11 +117,11 @@ def test_heaps__a_site_may_grow_and_shrink_without_losing_a_page() -> None:
     chance = random.Random(1)
     pages = list(range(20_000))
     sites = [chance.randrange(SITES) for _ in pages]
-    push_all(heaps, np.array(sites, np.int32), np.array(pages, np.int32))
+    push_all(heaps.arrays, np.array(sites, np.int32), np.array(pages, np.int32))
     for site in range(SITES):
         expected = [page for page in pages if sites[page] == site]
-        assert [pop(heaps, site) for _ in expected] == expected
-        assert pop(heaps, site) == -1
+        assert [heaps.pop(site) for _ in expected] == expected
+        assert heaps.pop(site) == -1
 
 
 def test_heaps__blocks_are_used_again() -> None:
@@ -142,8 +129,8 @@ def test_heaps__blocks_are_used_again() -> None:
     heaps = fresh(scored=False, by_size=False, pages=1 << 12)
     for round_ in range(50):
         for page in range(1000):
-            push(heaps, page % SITES, page + round_)
+            heaps.push(page % SITES, page + round_)
         for site in range(SITES):
-            while pop(heaps, site) >= 0:
+            while heaps.pop(site) >= 0:
                 pass
-    assert heaps.counts[1] < 4 * 1000
+    assert heaps.arrays.counts[1] < 4 * 1000

@@ -33,8 +33,8 @@ def test_digests__are_a_dictionary_that_forgets_the_oldest(make: object, most: i
     for step, number in enumerate(numbers):
         content = make(number)
         assert table.find(content) == model.get(content)
+        assert table.first(content, 2**64 - 1 - step, step / 8) == model.get(content)
         if content not in model:
-            table.add(content, 2**64 - 1 - step, step / 8)
             if len(model) == most:
                 del model[next(iter(model))]
             model[content] = (2**64 - 1 - step, step / 8)
@@ -47,7 +47,7 @@ def test_digests__hold_many() -> None:
     """Tens of thousands are found, and as many others are not."""
     table = Digests(1 << 15)
     for number in range(40_000):
-        table.add(digest(number), number, float(number))
+        table.first(digest(number), number, float(number))
     assert len(table) == 1 << 15
     chance = random.Random(1)
     for number in chance.sample(range(40_000), 2000):
@@ -59,7 +59,7 @@ def test_digests__hold_many() -> None:
 def test_digests__are_told_apart_by_sixteen_bytes() -> None:
     """Two contents whose digests share eight bytes are not the same."""
     table = Digests(8)
-    table.add(b"a" * 8 + b"b" * 12, 1, 1.0)
+    table.first(b"a" * 8 + b"b" * 12, 1, 1.0)
     assert table.find(b"a" * 8 + b"c" * 12) is None
     assert table.find(b"a" * 8 + b"b" * 12) == (1, 1.0)
 
@@ -67,7 +67,7 @@ def test_digests__are_told_apart_by_sixteen_bytes() -> None:
 def test_digests__can_be_learned_from_what_was_written() -> None:
     """As the columns have it; the first page that is named keeps a content, and so does one that was there before."""
     table = Digests(8)
-    table.add(digest(3), 9, 9.5)
+    table.first(digest(3), 9, 9.5)
     written = [base32(digest(number)) for number in (1, 2, 1, 3)]
     table.learn(written, np.array([5, 2**64 - 1, 7, 8], dtype=np.uint64), np.array([0.5, 1.5, 2.5, 3.5]))
     table.learn([], np.array([], dtype=np.uint64), np.array([], dtype=np.float64))

@@ -42,7 +42,7 @@ def test_warc_date__rounds_into_the_next_second() -> None:
 
 def test_record__has_header_block_and_end() -> None:
     """The length is that of all pieces together, text is UTF-8."""
-    made = record([("WARC-Type", "resource"), ("X", "é")], b"ab", b"c")
+    made = record("WARC-Type: resource\r\nX: é\r\n", b"ab", b"c")
     assert made == "WARC/1.1\r\nWARC-Type: resource\r\nX: é\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n".encode()
 
 
@@ -51,15 +51,16 @@ def test_member__is_gzip_on_its_own() -> None:
     assert gzip.decompress(member(b"one") + member(b"two")) == b"onetwo"
 
 
-def test_ids__are_random_uuids_that_follow_from_the_seed() -> None:
-    """Of version 4 and of the right variant, all different, the same for the same seed."""
+def test_ids__are_uuids_that_follow_from_the_seed() -> None:
+    """Of version 8 and of the right variant, all different, the same for the same seed and no other."""
     ids = RecordIds(random.Random(1))
     made = [ids.next() for _ in range(1000)]
     parsed = [uuid.UUID(text.removeprefix("<").removesuffix(">")) for text in made]
-    assert {value.version for value in parsed} == {4}
+    assert {value.version for value in parsed} == {8}
     assert {value.variant for value in parsed} == {uuid.RFC_4122}
     assert len(set(parsed)) == 1000
     assert made[0] == RecordIds(random.Random(1)).next()
+    assert made[0] != RecordIds(random.Random(2)).next()
 
 
 @pytest.mark.parametrize(
