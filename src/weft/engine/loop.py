@@ -129,7 +129,7 @@ class Loop:
         site.failures = 0
         if page.tls:
             site.tls = page.tls
-        if b"ookie:" in page.head or b"OOKIE:" in page.head:
+        if "set-cookie" in page.headers:
             site.jar.store(header_values(page.head, "set-cookie"), now)
         redirect = redirect_of(page)
         parsed = self._parse(page, turn.kind) if reason is None and redirect is None else None

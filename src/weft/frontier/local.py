@@ -201,9 +201,9 @@ class LocalFrontier:
             visit.pages += 1
             self._spend(entry.kind)
             attempt = self._attempts.get(page, 0) + 1 if self._attempts else 1
-            prints = self._seen.arrays.fingerprint
-            via = int(prints[entry.via]) if entry.via >= 0 else 0
-            return Turn(page, int(prints[page]), entry.url, entry.depth, entry.kind, via, attempt)
+            prints = self._seen.fingerprints
+            via = prints[entry.via] if entry.via >= 0 else 0
+            return Turn(page, prints[page], entry.url, entry.depth, entry.kind, via, attempt)
         return None
 
     def give_back(self, visit: Visit, turn: Turn) -> None:

@@ -56,6 +56,7 @@ class Seen:
         self._address = address_of(self._table)
         self._heaps = heaps
         self._scored = heaps.arrays.score.size > 1
+        self.fingerprints = _view(self.arrays.fingerprint)  # by page
         # Elements of a view are set and read at a third of what the array's own cost.
         self._prints, self._sites, self._scores, self._pages = map(_view, self.arrays[-4:])
 

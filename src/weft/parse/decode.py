@@ -106,6 +106,7 @@ _DECODERS = {
 _META_CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([a-zA-Z0-9_:.+-]{2,40})""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]+encoding\s*=\s*["']([a-zA-Z0-9_:.+-]{2,40})["']""")
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_BOM_STARTS = (b"\xef", b"\xff", b"\xfe")
 _LONGEST_LABEL = 40
 _ASCII = bytes(range(128))
 _FEW = 6
@@ -141,9 +142,10 @@ def known_charset(label: str) -> str:
 
 def charset_of(body: bytes, declared: str) -> str:
     """The charset of a text: by byte order mark, header, meta or XML declaration, else by looking at the bytes."""
-    for mark, name in _BOMS:
-        if body.startswith(mark):
-            return name
+    if body[:1] in _BOM_STARTS:
+        for mark, name in _BOMS:
+            if body.startswith(mark):
+                return name
     start = body[:_LOOKED_AT]
     wide = _wide(start) if b"\x00" in start else ""
     if declared and (name := known_charset(declared[:_LONGEST_LABEL])) and (wide or not name.startswith("utf-16")):

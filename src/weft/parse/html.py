@@ -121,8 +121,8 @@ def _title(tree: Any) -> str:
     """The first title that is not a drawing's."""
     for node in tree.tags("title"):
         above = node.parent
-        while above is not None and above.tag != "svg":
-            above = above.parent
+        while above is not None and (tag := above.tag) != "svg":
+            above = None if tag == "head" else above.parent
         if above is None and (title := " ".join((node.text(deep=True) or "").split())):
             return title[:_LONGEST_TITLE]
     return ""

@@ -10,6 +10,7 @@ by looking at the bytes (P3 4.2: servers are often wrong).
 from __future__ import annotations
 
 import mimetypes
+from functools import lru_cache
 
 from weft.urls import extension
 
@@ -54,6 +55,7 @@ _HTML_STARTS = tuple(
 )  # fmt: skip
 
 
+@lru_cache(maxsize=1024)
 def plain_type(declared: str) -> str:
     """A Content-Type without its parameters; "" when it is none. Of several joined by a comma the first counts.
 

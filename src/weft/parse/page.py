@@ -7,6 +7,7 @@ has a reason.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from weft.model import Kind, Page, Parsed, Reason
 from weft.parse.css import css_links
@@ -73,6 +74,7 @@ class Parser:
         return _listing(page, "text/xml" if body[:100].lstrip().startswith(b"<") else "text/plain", links, follow=True)
 
 
+@lru_cache(maxsize=1024)
 def _charset_parameter(parameters: str) -> str:
     """The charset in the parameters of a Content-Type.
 

@@ -200,6 +200,30 @@ class LinkJournal:
             self._journal.write(batch)
 
 
+class UrlJournal:
+    """The table of URLs, whose rows come one by one and by the million."""
+
+    def __init__(self, journal: Journal, *, batch: int = 20_000) -> None:
+        self._journal = journal
+        self._batch = batch
+        self._ids = array("Q")
+        self._urls: list[str] = []
+
+    def append(self, url_id: int, url: str) -> None:
+        """Take a URL that was seen for the first time."""
+        self._ids.append(url_id)
+        self._urls.append(url)
+        if len(self._urls) >= self._batch:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the URLs that wait."""
+        if self._urls:
+            columns = [pa.array(np.array(self._ids)), pa.array(self._urls, type=pa.string())]
+            self._ids, self._urls = array("Q"), []
+            self._journal.write(pa.RecordBatch.from_arrays(columns, schema=URLS))
+
+
 def sealed_name(path: Path) -> Path:
     """What an open part will be called."""
     return path.with_name(path.name.removesuffix(".arrow.open") + ".parquet")

@@ -4,8 +4,8 @@ A content is stored once even if it is served under many URLs (P3 5.5). The tabl
 digest, so a wrong match is out of the question; when it is full the oldest entries make room, because duplicates
 mostly follow soon upon each other.
 
-Two arrays: a ring of entries, behind a count of all that were ever made, and a hash table of places in the ring,
-plus one.
+Two arrays: a ring of entries, behind a count of all that were ever made and the size of the hash table; and the hash
+table of places in the ring, plus one. It grows in place as it fills, so that a short crawl touches little memory.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from weft.compiled import address_of, array_at, compiled, reserve, table_at, tab
 
 # An entry: the digest's first eight bytes, the next eight, the id of the URL it was stored under, when (microseconds).
 _ENTRY = 4
+_HEAD = 2
+_FIRST = 4096  # slots of a new table
 _HALVES = struct.Struct(">qq")
 
 
@@ -28,8 +30,9 @@ class Digests:
 
     def __init__(self, most: int = 1 << 22) -> None:
         assert most & (most - 1) == 0, "the table is addressed by the digest's last bits"
-        self._ring = reserve(_ENTRY * most + 1, np.int64)
+        self._ring = reserve(_ENTRY * most + _HEAD, np.int64)
         self._slots = reserve(most * 2, np.uint32)
+        self._ring[1] = min(_FIRST, most * 2)
         self._table = table_of((self._ring, self._slots))
         self._address = address_of(self._table)
         self._most = most
@@ -59,7 +62,7 @@ class Digests:
     def _entry(self, at: int) -> tuple[int, float] | None:
         if at < 0:
             return None
-        start = 1 + _ENTRY * at
+        start = _HEAD + _ENTRY * at
         return int(self._ring[start + 2]) & (1 << 64) - 1, int(self._ring[start + 3]) / 1e6
 
 
@@ -70,11 +73,12 @@ _PARTS = np.dtype([("first", ">i8"), ("second", ">i8"), ("rest", "V4")])
 
 @compiled
 def _find(ring: NDArray[np.int64], slots: NDArray[np.uint32], first: int, second: int) -> int:
-    mask = slots.size - 1
+    mask = ring[1] - 1
     slot = first & mask
     while slots[slot] != 0:
         at = np.int64(slots[slot]) - 1
-        if ring[1 + _ENTRY * at] == first and ring[2 + _ENTRY * at] == second:
+        start = _HEAD + _ENTRY * at
+        if ring[start] == first and ring[start + 1] == second:
             return int(at)
         slot = (slot + 1) & mask
     return -1
@@ -88,21 +92,37 @@ def _find_or_add(
     if known >= 0:
         return known
     size = slots.size // 2
-    mask = slots.size - 1
+    if 2 * (ring[0] + 1) > ring[1] and ring[1] < slots.size:
+        _grow(ring, slots)
     at = ring[0] % size
     if ring[0] >= size:
         _remove(ring, slots, at)
     ring[0] += 1
-    start = 1 + _ENTRY * at
+    start = _HEAD + _ENTRY * at
     ring[start] = first
     ring[start + 1] = second
     ring[start + 2] = page
     ring[start + 3] = moment
-    slot = first & mask
+    _place(ring, slots, at)
+    return -1
+
+
+@compiled
+def _place(ring: NDArray[np.int64], slots: NDArray[np.uint32], at: int) -> None:
+    mask = ring[1] - 1
+    slot = ring[_HEAD + _ENTRY * at] & mask
     while slots[slot] != 0:
         slot = (slot + 1) & mask
     slots[slot] = np.uint32(at + 1)
-    return -1
+
+
+@compiled
+def _grow(ring: NDArray[np.int64], slots: NDArray[np.uint32]) -> None:
+    """Double the hash table, before the ring has come round for the first time."""
+    slots[: ring[1]] = 0
+    ring[1] *= 2
+    for at in range(ring[0]):
+        _place(ring, slots, at)
 
 
 @compiled
@@ -133,14 +153,14 @@ def _learn(
 @compiled
 def _remove(ring: NDArray[np.int64], slots: NDArray[np.uint32], at: int) -> None:
     """Take an entry out of the hash table, and move up those that were pushed behind it."""
-    mask = slots.size - 1
-    hole = ring[1 + _ENTRY * at] & mask
+    mask = ring[1] - 1
+    hole = ring[_HEAD + _ENTRY * at] & mask
     while np.int64(slots[hole]) - 1 != at:
         hole = (hole + 1) & mask
     slots[hole] = 0
     slot = (hole + 1) & mask
     while slots[slot] != 0:
-        home = ring[1 + _ENTRY * (np.int64(slots[slot]) - 1)] & mask
+        home = ring[_HEAD + _ENTRY * (np.int64(slots[slot]) - 1)] & mask
         if ((slot - home) & mask) >= ((slot - hole) & mask):
             slots[hole] = slots[slot]
             slots[slot] = 0

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from weft.model import Kind, Page, Parsed, Reason, Turn
-from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal
+from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, UrlJournal
 from weft.store.digests import Digests
 from weft.store.volumes import Original, Stored, Storing, Volumes, payload_digest
 
@@ -35,7 +35,10 @@ class Store:
         self._pages = Journal(folder / "pages", PAGES)
         self._links_journal = Journal(folder / "links", LINKS)
         self._links = LinkJournal(self._links_journal)
-        self._urls = Journal(folder / "urls", URLS, batch=20_000)
+        self._urls_journal = Journal(folder / "urls", URLS)
+        self._journals = (self._pages, self._links_journal, self._urls_journal)
+        self._urls = UrlJournal(self._urls_journal)
+        self.note_url = self._urls.append  # a URL that was seen for the first time: id, text
         self.digests = Digests()
         self.bytes = 0  # of contents
 
@@ -117,24 +120,20 @@ class Store:
         if targets:
             self._links.append(source, targets, kinds)
 
-    def note_url(self, url_id: int, url: str) -> None:
-        """Write a URL that was seen for the first time."""
-        self._urls.append((url_id, url))
-
     def flush(self) -> dict[str, int]:
         """Write everything given so far; the valid length of every open file."""
         self._volumes.flush()
         self._pages.flush()
         self._links.flush()
         self._urls.flush()
-        open_files = {journal.name: journal.length for journal in (self._pages, self._links_journal, self._urls)}
+        open_files = {journal.name: journal.length for journal in self._journals}
         open_files[f"volumes/{self._volumes.name}"] = self._volumes.length
         return {name: length for name, length in open_files.items() if length}
 
     def seal(self) -> None:
         """Close every open part under its final name."""
         self._links.flush()
+        self._urls.flush()
         self._volumes.seal()
-        self._pages.seal()
-        self._links_journal.seal()
-        self._urls.seal()
+        for journal in self._journals:
+            journal.seal()
