@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import fcntl
+import gc
 import hashlib
 import os
 import platform
@@ -146,10 +147,24 @@ def run(plan: Plan, *, clock: Clock | None = None, watch: Watch | None = None) -
     refused = _refused_seeds(plan)
     uvloop.run(_check_network(plan, clock))
     _check_directory(plan)
-    with _locked(plan.out):
+    with _locked(plan.out), _rare_collections():
         _write_settings(plan)
         summary = uvloop.run(_run(plan, ordering, gate, clock, watch or (lambda _progress, _frontier: None)))
     return dataclasses.replace(summary, seeds_refused=refused)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Have Python look for cycles seldom, and not in what is loaded: pages hold none, each look costs caches."""
+    usual = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
 
 
 async def _run(plan: Plan, ordering: Ordering, gate: Gate, clock: Clock, watch: Watch) -> Summary:

@@ -185,7 +185,18 @@ def _stop_at(process: subprocess.Popen[bytes], log: Path, lines: int) -> None:
     process.send_signal(signal.SIGINT)
 
 
-def test_resume__after_a_clean_stop_nothing_is_lost_and_nothing_twice(plain: Bed, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "stops",
+    [
+        pytest.param((300, 900), id="twice"),
+        pytest.param(
+            tuple(range(60, 2000, 60)), id="again and again", marks=[pytest.mark.soak, pytest.mark.timeout(900)]
+        ),
+    ],
+)
+def test_resume__after_clean_stops_nothing_is_lost_and_nothing_twice(
+    plain: Bed, tmp_path: Path, stops: tuple[int, ...]
+) -> None:
     """Ctrl-C in the middle, the same command again: together they have every page once."""
     out, seeds = tmp_path / "crawl", tmp_path / "seeds.txt"
     seeds.write_text("\n".join(plain.seeds()), encoding="utf-8")
@@ -193,7 +204,7 @@ def test_resume__after_a_clean_stop_nothing_is_lost_and_nothing_twice(plain: Bed
     command += ["--dns", plain.dns, "--allow-address", "127.0.0.0/8", "--wait", "0.02", "--per-visit", "3"]
     command += ["--max-depth", "1000", "--max-depth-dynamic", "1000"]
     stopped = 0
-    for lines in (300, 900, None):
+    for lines in (*stops, None):
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             if lines is not None:
                 _stop_at(process, out / "log" / "crawl.log", lines)
@@ -201,7 +212,7 @@ def test_resume__after_a_clean_stop_nothing_is_lost_and_nothing_twice(plain: Bed
         assert process.returncode == 0, output
         stopped += b"Stopped." in output
         assert not list(out.rglob("*.open")), "what is stopped is sealed"
-    assert stopped == 2
+    assert stopped == len(stops)
     digests = rows(out, "url, digest", "final and kind <> 'robots'")
     web = plain.web
     assert len(digests) == web.graph.pages

@@ -291,6 +291,7 @@ def test_reading__a_part_sealed_meanwhile_is_read_once(bench: Bench) -> None:
     """A reader that has begun sees the rows of a part that is sealed under its hands, and no row twice."""
     for number in range(3):
         bench.store.note_url(number, f"http://a/{number}")
+        bench.store._urls.flush()
         bench.store._urls_journal.seal()
     bench.store.note_url(3, "http://a/3")
     bench.store.flush()
