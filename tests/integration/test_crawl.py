@@ -178,9 +178,13 @@ def test_tls__names_and_certificates(tmp_path: Path) -> None:
         assert accepted == [("ok",)]
 
 
-def _stop_at(process: subprocess.Popen[bytes], log: Path, lines: int) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and (not log.exists() or log.read_bytes().count(b"\n") < lines):
+def _lines(log: Path) -> int:
+    return log.read_bytes().count(b"\n") if log.exists() else 0
+
+
+def _stop_after(process: subprocess.Popen[bytes], log: Path, lines: int) -> None:
+    deadline, before = time.monotonic() + 60, _lines(log)
+    while time.monotonic() < deadline and _lines(log) < before + lines:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
 
@@ -188,10 +192,8 @@ def _stop_at(process: subprocess.Popen[bytes], log: Path, lines: int) -> None:
 @pytest.mark.parametrize(
     "stops",
     [
-        pytest.param((300, 900), id="twice"),
-        pytest.param(
-            tuple(range(60, 2000, 60)), id="again and again", marks=[pytest.mark.soak, pytest.mark.timeout(900)]
-        ),
+        pytest.param((300, 600), id="twice"),
+        pytest.param((20,) * 12, id="again and again", marks=[pytest.mark.soak, pytest.mark.timeout(900)]),
     ],
 )
 def test_resume__after_clean_stops_nothing_is_lost_and_nothing_twice(
@@ -207,7 +209,7 @@ def test_resume__after_clean_stops_nothing_is_lost_and_nothing_twice(
     for lines in (*stops, None):
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             if lines is not None:
-                _stop_at(process, out / "log" / "crawl.log", lines)
+                _stop_after(process, out / "log" / "crawl.log", lines)
             output, _ = process.communicate(timeout=90)
         assert process.returncode == 0, output
         stopped += b"Stopped." in output
