@@ -8,6 +8,7 @@ r"""Header lines. In: the lines of an answer's header as they came. Out: status,
 from __future__ import annotations
 
 import email.utils
+from functools import lru_cache
 
 
 def parse_head(lines: list[bytes]) -> tuple[int, bytes, dict[str, str]]:
@@ -21,15 +22,22 @@ def parse_head(lines: list[bytes]) -> tuple[int, bytes, dict[str, str]]:
     end = lines[-1]
     if end not in _BLANK or lines.count(end) > 1:
         lines = _last_head(lines)
-    head = b"".join(lines)
     headers: dict[str, str] = {}
-    for line in head.decode("latin-1").split("\n")[1:]:
-        name, colon, value = line.partition(":")
-        if colon:
-            name = name.strip().lower()
-            value = value.strip()
+    for line in lines[1:]:
+        name, value = _known_field(line) if len(line) <= _LONGEST_KNOWN else _field(line)
+        if name:
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return _status(lines[0]), head, headers
+    return _status(lines[0]), b"".join(lines), headers
+
+
+def _field(line: bytes) -> tuple[str, str]:
+    """Name and value; no name where there is no colon."""
+    name, colon, value = line.decode("latin-1").partition(":")
+    return (name.strip().lower(), value.strip()) if colon else ("", "")
+
+
+_known_field = lru_cache(maxsize=4096)(_field)  # servers say the same things all the time
+_LONGEST_KNOWN = 200
 
 
 _BLANK = (b"\r\n", b"\n")

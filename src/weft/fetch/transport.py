@@ -179,7 +179,8 @@ class _Slot:
 
 def _wanted(lines: list[bytes], accepts: Callable[[str], bool]) -> bool:
     """Is the content worth reading? Only a good answer is judged by its type: an error page or a redirect is short."""
-    if not any(line.startswith(b"HTTP/") and line[8:].lstrip()[:1] == b"2" for line in lines):
+    good = bool(lines) and lines[0][8:10] == b" 2"
+    if not good and not any(line.startswith(b"HTTP/") and line[8:].lstrip()[:1] == b"2" for line in lines):
         return True
     for line in lines:
         if line[:13].lower() == b"content-type:":
