@@ -4,7 +4,11 @@ few seconds.
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+from functools import partial
+from pathlib import Path
 from typing import Self
 
 from rich.console import Console
@@ -93,7 +97,7 @@ def print_summary(summary: Summary) -> None:
     """Say what came out, where it lies and what to try next."""
     counts = summary.counts
     console = Console(highlight=False)
-    print_line = console.print
+    print_line = partial(console.print, soft_wrap=True)
     print_line(f"\n[bold]{_ending(summary)}[/bold]")
     print_line(
         f"  {counts.pages:,} pages ({counts.good:,} good, {counts.redirects:,} redirects, "
@@ -113,12 +117,21 @@ def print_summary(summary: Summary) -> None:
     print_line(f"\n  pages as WARC   {out}/volumes/*.warc.gz")
     print_line(f"  columns         {out}/pages/*.parquet   links/   urls/")
     print_line(f"  one line each   {out}/log/crawl.log")
+    weft = _own_name()
     print_line("\n  try next")
-    print_line(f"    weft log {out} --failed")
-    print_line(f"    weft explain {out} URL      why it was crawled, or was not")
-    print_line(f"    weft show {out} URL         a page out of the archive")
+    print_line(f"    {weft} log {out} --failed")
+    print_line(f"    {weft} explain {out} URL      why it was crawled, or was not")
+    print_line(f"    {weft} show {out} URL         a page out of the archive")
     query = f"from '{out}/pages/*.parquet' select site, status, count(*) group by all order by 3 desc limit 20"
     print_line(f'    duckdb -c "{query}"')
+
+
+def _own_name() -> str:
+    """What to type to run weft here."""
+    if shutil.which("weft") is not None:
+        return "weft"
+    beside = Path(sys.executable).parent / "weft"
+    return os.path.relpath(beside) if beside.is_relative_to(Path.cwd()) else str(beside)
 
 
 def _ending(summary: Summary) -> str:

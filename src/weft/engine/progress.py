@@ -59,11 +59,11 @@ class Progress:
                 counts.parts += event.final
             elif event.final:
                 counts.pages += 1
-                counts.duplicates += event.duplicate
                 status = event.page.status
                 self.statuses[status] += 1
                 if event.reason is None:
                     counts.good += status < 300
+                    counts.duplicates += event.duplicate and status < 300
                     counts.redirects += 300 <= status < 400
         elif isinstance(event, Fault):
             counts.faults += 1
