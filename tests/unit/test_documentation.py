@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from weft.cli.reference import pages
 from weft.config import SECTIONS
 
 ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    path.relative_to(ROOT) for pattern in ("*.md", "docs/**/*.md", "examples/*.md") for path in ROOT.glob(pattern)
+)
 MODULES = [
     module.name for module in pkgutil.walk_packages(weft.__path__, "weft.") if not module.name.endswith("__main__")
 ]
@@ -37,10 +41,8 @@ def test_settings__have_one_name_each() -> None:
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
-def test_links__between_pages_lead_somewhere(name: str) -> None:
-    """A relative link in the top pages names a file that is there."""
-    import re
-
-    for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", (ROOT / name).read_text(encoding="utf-8")):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_links__between_pages_lead_somewhere(page: Path) -> None:
+    """A relative link names a file that is there."""
+    for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", (ROOT / page).read_text(encoding="utf-8")):
+        assert (ROOT / page.parent / target).exists(), target
