@@ -15,7 +15,7 @@ from scrapy.crawler import CrawlerProcess
 from scrapy.linkextractors import LinkExtractor
 
 
-class Spider(scrapy.Spider):
+class Spider(scrapy.Spider):  # type: ignore[misc]  # it has no type here
     """Follows every link."""
 
     name = "bench"
