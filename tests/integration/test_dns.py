@@ -40,6 +40,7 @@ class Zone(asyncio.DatagramProtocol):
 
     names: dict[tuple[str, int], list[tuple[str, int]] | int | None]
     asked: list[tuple[str, int]] = field(default_factory=list)
+    deaf: int = 0  # questions that it will not hear
     transport: asyncio.DatagramTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -57,6 +58,9 @@ class Zone(asyncio.DatagramProtocol):
         self.asked.append((name, kind))
         found = self.names.get((name, kind), NXDOMAIN)
         if found is None:
+            return
+        if self.deaf:
+            self.deaf -= 1
             return
         code, addresses = (found, []) if isinstance(found, int) else (NOERROR, found)
         answer = struct.pack(">2s5H", data[:2], 0x8180 | code, 1, len(addresses), 0, 0) + data[12 : at + 5]
@@ -156,6 +160,19 @@ async def test_negative__answers_are_kept_too() -> None:
         before = dns.resolver.questions
         await dns.ask("missing.test")
         assert dns.resolver.questions == before + 2
+
+
+@live
+async def test_failure__a_fast_server_may_be_slow_for_a_moment() -> None:
+    """A server that was fast and then keeps silent for a second is asked again, as long as the timeout allows."""
+    names = {(f"{number}.test", A): [("192.0.2.1", 300)] for number in range(20)}
+    async with bench(names) as dns:  # type: ignore[arg-type]
+        for number in range(20):
+            await dns.ask(f"{number}.test")
+        dns.zone.deaf = 3  # c-ares waits for 0.25 s by now
+        dns.zone.names["late.test", A] = [("192.0.2.2", 300)]
+        assert (await dns.ask("late.test")).addresses == ("192.0.2.2",)
+        assert dns.zone.deaf == 0
 
 
 @pytest.mark.parametrize("fault", [SERVFAIL, REFUSED, None], ids=["servfail", "refused", "silent"])

@@ -51,6 +51,8 @@ _NOT_FOUND = (
     (pycares.errno.ARES_EBADNAME,),
 )
 
+_TIMED_OUT = (pycares.errno.ARES_ETIMEOUT,)
+
 # c-ares keeps answers of its own, without a limit, some 1.3 KB each: they are thrown away after so many questions.
 _FLUSHED = 10_000
 
@@ -61,11 +63,15 @@ class Resolver:
     """A cache in front of the name servers."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock, settings: Naming, *, keep: int = 200_000) -> None:
+        self._loop = loop
         self._clock = clock
+        self._stopped = False
         self._settings = settings
         self._keep = keep
         self._cache: dict[str, Answer] = {}
         self._waiting: dict[str, list[Done]] = {}
+        self._patience = settings.dns_timeout * settings.dns_tries
+        self._since: dict[str, float] = {}  # when a name was first asked for, of those that wait
         self.questions = 0
         options: dict[str, Any] = {"lookups": "b"} if settings.dns else {}
         self._ares = aiodns.DNSResolver(
@@ -100,6 +106,7 @@ class Resolver:
             self._waiting[host].append(done)
         else:
             self._waiting[host] = [done]
+            self._since[host] = self._loop.time()
             self._ask(host, socket.AF_INET)
 
     def is_wildcard(self, domain: str, chance: random.Random, done: Callable[[bool], None]) -> None:
@@ -109,6 +116,7 @@ class Resolver:
 
     async def stop(self) -> None:
         """Give the sockets back."""
+        self._stopped = True
         await self._ares.close()
 
     def _ask(self, host: str, family: socket.AddressFamily) -> None:
@@ -123,6 +131,8 @@ class Resolver:
         future.add_done_callback(functools.partial(self._on_answer, host, family))
 
     def _on_answer(self, host: str, family: socket.AddressFamily, future: asyncio.Future[Any]) -> None:
+        if self._stopped:  # nobody waits any more
+            return
         settings, now = self._settings, self._clock.now()
         error = asyncio.CancelledError() if future.cancelled() else future.exception()
         if error is None:
@@ -131,6 +141,11 @@ class Resolver:
                 seconds = min(max(min(node.ttl for node in nodes), settings.dns_shortest), settings.dns_longest)
                 self._settle(host, Answer(tuple(node.addr[0].decode() for node in nodes), None, now + seconds))
                 return
+        elif error.args[:1] == _TIMED_OUT and self._loop.time() - self._since[host] < self._patience:
+            # c-ares shortens its timeouts to a few times what the server took of late, and gives up within two seconds
+            # on one that was fast and has a short fit of slowness.
+            self._ask(host, family)
+            return
         missing = error is None or error.args[:1] in _NOT_FOUND
         if missing and family == socket.AF_INET:
             self._ask(host, socket.AF_INET6)
@@ -144,5 +159,6 @@ class Resolver:
         if len(self._cache) >= self._keep:
             del self._cache[next(iter(self._cache))]
         self._cache[host] = answer
+        del self._since[host]
         for done in self._waiting.pop(host):
             done(answer)
