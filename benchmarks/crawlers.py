@@ -120,6 +120,7 @@ def pages_between(log: Path, begin: int, first: float, second: float) -> int:
 def run(*, repeats: int = 3, seconds: float = 12.0, warm: float = 3.0, only: str = "") -> dict[str, Any]:
     """All crawlers, in turn, so that what the machine does meanwhile hits them all; the median of each."""
     found: dict[str, list[Measured]] = {}
+    machine = description()
     served = web()
     with tempfile.TemporaryDirectory() as name, serving(served) as bed:
         names = [crawler for crawler in commands(Path(), Path()) if only in crawler]
@@ -129,7 +130,7 @@ def run(*, repeats: int = 3, seconds: float = 12.0, warm: float = 3.0, only: str
                 found.setdefault(crawler, []).append(measured)
                 print(f"  {repeat + 1}/{repeats} {crawler:<12} {measured.pages_per_second:8.0f} pages/s", flush=True)
     medians = {crawler: _median(runs) for crawler, runs in found.items()}
-    return {"machine": description(), "runs": {k: [asdict(m) for m in v] for k, v in found.items()}, "median": medians}
+    return {"machine": machine, "runs": {k: [asdict(m) for m in v] for k, v in found.items()}, "median": medians}
 
 
 def _median(runs: list[Measured]) -> dict[str, float]:
