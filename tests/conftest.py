@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,15 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the shared data is not beside this checkout")
     return folder
+
+
+@pytest.fixture
+def shared(shared_data: Path) -> Callable[[str], Path]:
+    """A shared data file by its name; the test is skipped where it is missing."""
+
+    def find(name: str) -> Path:
+        if not (shared_data / name).exists():
+            pytest.skip(f"the shared data {name} is not beside this checkout")
+        return shared_data / name
+
+    return find

@@ -133,21 +133,16 @@ def test_contact__is_needed_beyond_this_machine(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def crawling(bed: Bed, out: Path, *, wait: str) -> list[str]:
+    """The arguments of a crawl of the bed."""
+    reach = ["--dns", bed.dns, "--allow-address", "127.0.0.0/8"]
+    return ["crawl", *bed.seeds(), "--out", str(out), *reach, "--wait", wait]
+
+
 def test_directory__is_crawled_by_one_at_a_time(bed: Bed, tmp_path: Path) -> None:
     """A second crawl in the same directory is refused while the first runs."""
     out = tmp_path / "out"
-    command = [
-        "crawl",
-        *bed.seeds(),
-        "--out",
-        str(out),
-        "--dns",
-        bed.dns,
-        "--allow-address",
-        "127.0.0.0/8",
-        "--wait",
-        "3",
-    ]
+    command = crawling(bed, out, wait="3")
     with subprocess.Popen([sys.executable, "-m", "weft", *command], stderr=subprocess.PIPE, text=True) as first:
         assert first.stderr is not None
         first.stderr.readline()
@@ -167,18 +162,7 @@ def test_disk__that_is_full(bed: Bed, tmp_path: Path) -> None:
     if mounted.returncode:
         pytest.skip("a file system of our own cannot be mounted here")
     out = disk / "out"
-    command = [
-        "crawl",
-        *bed.seeds(),
-        "--out",
-        str(out),
-        "--dns",
-        bed.dns,
-        "--allow-address",
-        "127.0.0.0/8",
-        "--wait",
-        "0",
-    ]
+    command = crawling(bed, out, wait="0")
     command += ["--scope", "all", "--max-depth", "1000", "--max-depth-dynamic", "1000"]
     try:
         refused(weft(*command), "No space left on device", "make room", code=1)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import random
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
-import uvloop
+from tests.live import live
 
 from weft.clock import VirtualClock
 from weft.errors import UsageError
@@ -22,16 +21,6 @@ from weft.model import Reason
 
 NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5
 A, AAAA = 1, 28
-
-
-def live(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Run a test on the event loop that crawls run on."""
-
-    @functools.wraps(test)
-    def run(*args: Any, **kwargs: Any) -> None:
-        uvloop.run(asyncio.wait_for(test(*args, **kwargs), 30))
-
-    return run
 
 
 @dataclass

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime as dt
-import functools
 import gzip
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +21,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+from tests.live import live
 
 from weft.clock import SystemClock
 from weft.fetch.transport import Connection, Fetching, Request, Transport
@@ -30,16 +30,6 @@ from weft.model import Page, Reason
 AGENT = "weft/0 (+test)"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello"
-
-
-def live(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Run a test on the event loop that crawls run on."""
-
-    @functools.wraps(test)
-    def run(*args: Any, **kwargs: Any) -> None:
-        uvloop.run(asyncio.wait_for(test(*args, **kwargs), 30))
-
-    return run
 
 
 @dataclass

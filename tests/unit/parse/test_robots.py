@@ -22,20 +22,7 @@ from weft.cli.robots import check
 from weft.errors import UsageError
 from weft.parse.robots import ALLOW_ALL, DISALLOW_ALL, Robots, Verdict, parse_robots, path_of
 
-DATA = Path(__file__).parents[3].parent / "shared" / "data"
 Shared = Callable[[str], Path]
-
-
-@pytest.fixture
-def shared() -> Shared:
-    """A shared data file by its name; the test is skipped where it is missing."""
-
-    def find(name: str) -> Path:
-        if not (DATA / name).exists():
-            pytest.skip(f"the shared data {name} is not beside this repository")
-        return DATA / name
-
-    return find
 
 
 def allows(text: str, agent: str, url: str) -> bool:

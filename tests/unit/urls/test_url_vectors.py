@@ -13,24 +13,9 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-
 from weft.urls import Unusable, UrlRules, normal_form, registrable, site_of, split
 
-DATA = Path(__file__).parents[3].parent / "shared" / "data"
 Shared = Callable[[str], Path]
-
-
-@pytest.fixture
-def shared() -> Shared:
-    """A shared data file by its name; the test is skipped where it is missing."""
-
-    def find(name: str) -> Path:
-        if not (DATA / name).exists():
-            pytest.skip(f"the shared data {name} is not beside this repository")
-        return DATA / name
-
-    return find
 
 
 def table(path: Path) -> Iterator[list[str]]:
