@@ -17,6 +17,7 @@ from tests.crawling import crawl, digests_of, make_web, rows, settings_for
 from warcio.checker import Checker
 
 from weft.app import Plan, run
+from weft.frontier.local import LocalFrontier
 from weft.model import Reason
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN, Options
@@ -219,6 +220,17 @@ def test_resume__after_clean_stops_nothing_is_lost_and_nothing_twice(
     web = plain.web
     assert len(digests) == web.graph.pages
     assert dict(digests) == digests_of(web)
+
+
+def test_commit__that_fails_ends_the_crawl(plain: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crawl that can no longer write down where it stands stops with the error, and does not crawl on."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("no commit today")
+
+    monkeypatch.setattr(LocalFrontier, "commit", fail)
+    with pytest.raises(RuntimeError, match="no commit today"):
+        crawl(plain, tmp_path / "crawl", wait=30.0)
 
 
 def test_limits__max_pages_is_exact(plain: Bed, tmp_path: Path) -> None:

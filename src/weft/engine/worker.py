@@ -113,8 +113,8 @@ class Worker:
                     elapsed = 0.0
                     self.commit()
                 on_tick()
-            except WeftError as error:
-                self._on_failure(error)
+            except Exception as error:  # noqa: BLE001  a crawl that cannot commit must not go on
+                self._fail(error)
                 return
             self._check_limits()
 
@@ -149,11 +149,15 @@ class Worker:
         self._timer = None
         self._loop.pump()
 
+    def _fail(self, error: BaseException) -> None:
+        """End the crawl with an error; what was committed is whole."""
+        self._fatal = error
+        self._loop.stopping = True
+        self._end()
+
     def _on_failure(self, error: BaseException) -> None:
         """A visit failed. The disk's failure ends the crawl; a fault of ours is reported and the crawl goes on."""
         if isinstance(error, WeftError):
-            self._fatal = error
-            self._loop.stopping = True
-            self._end()
+            self._fail(error)
         else:
             self._wires.bus.report(error, "a visit")

@@ -25,7 +25,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.errors import WeftError
+from weft.store.volumes import write_all, writing
 
 _HEAD = struct.Struct("<4sIQ")
 _LENGTHS = struct.Struct("<III")
@@ -136,13 +136,10 @@ class FrontierLog:
             )
         )
         head = _HEAD.pack(_MAGIC, zlib.crc32(payload), len(payload))
-        written = os.write(self._file, head + payload)
-        if written != len(head) + len(payload):
-            raise WeftError(
-                "the frontier's log could not be written whole", where=str(self._path), todo="is the disk full?"
-            )
+        with writing(self._path):
+            write_all(self._file, head + payload)
         self._note(self._length + len(head), len(part), len(self._texts))
-        self._length += written
+        self._length += len(head) + len(payload)
         self._rows = bytearray()
         self._fingerprints = array("Q")
         self._texts = []

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.errors import WeftError
 from weft.frontier.log import Commit, Entry, FrontierLog
 
 
@@ -88,3 +89,15 @@ def test_log__read_only_changes_nothing(tmp_path: Path) -> None:
     assert len(list(log.replay())) == 2
     log.close()
     assert (tmp_path / "log").read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no /dev/full")
+def test_log__on_a_full_disk_says_what_to_do() -> None:
+    """A commit that cannot be written is an error with a way out, not one of the operating system's."""
+    log = FrontierLog(Path("/dev/full"))
+    log.append(1, "http://a.example/", -1, 0, 0, 0)
+    with pytest.raises(WeftError) as caught:
+        log.commit(Commit())
+    assert "No space left" in caught.value.what
+    assert "make room" in (caught.value.todo or "")
+    log.close()
