@@ -3,7 +3,7 @@
 A visit is written as one straight `async def`, and awaits `Ask`s: a name resolved, a page fetched. No event loop is
 needed to run it: an `Ask` says how to begin, and is given what to call when it is done. Live, that is libcurl's
 callback; on a virtual clock, a script. Between two pages of a visit there is no task, no future and no turn of the
-loop, which would cost as much as the whole frontier.
+loop.
 
 >>> async def double(ask):
 ...     return 2 * await ask

@@ -3,9 +3,9 @@
 In: 64-bit fingerprints of URLs, many at a time, with their sites. Out: for each the number of its page; a new page
 gets the next number and stands in its site's heap. The URL's text is not here: it is in the frontier's log.
 
-Memory is about 15 bytes a URL: the fingerprint, and a hash table that holds page numbers only. The table is split
-into shards by the fingerprint's upper bits; each lies in address space reserved for it and grows in place, one
-shard at a time, so that no growth stops the crawl for long and none needs the old and the new table side by side.
+Memory is 13 to 18 bytes a URL: the fingerprint, and a hash table, 0.4 to 0.8 full, that holds page numbers only. The
+table is split into shards by the fingerprint's upper bits; each lies in address space reserved for it and grows in
+place, one shard at a time, so that no growth stops the crawl for long and none needs two tables side by side.
 
 Invariant: a fingerprint has one number, whatever the order or the number of offers.
 """

@@ -2,7 +2,7 @@
 asks of robots.
 
 The parser is lexbor, which builds the tree that browsers build, whatever the author wrote. One look-up per element
-name costs less than one query for all of them. What belongs into the head is looked for everywhere: a stray word
+name costs no more than one query for all of them. What belongs into the head is looked for everywhere: a stray word
 before it is enough to put it into the body.
 """
 

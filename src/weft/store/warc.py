@@ -81,8 +81,8 @@ def record(fields: str, *block: bytes) -> bytes:
 
 
 def member(data: bytes, level: int = 1) -> bytes:
-    """A record as a gzip member of its own, by ISA-L: level 1 has the size of zlib's level 6 for an eighth of its
-    time. Level 0 is for records so short that preparing level 1 would cost more than the page.
+    """A record as a gzip member of its own, by ISA-L: level 1 is smaller than zlib's level 1, and takes 0.4 of its
+    time. Level 0 is for records so short that preparing the tables of level 1 is most of its cost.
     """
     packed: bytes = isal_zlib.compress(data, level, 31)
     return packed
