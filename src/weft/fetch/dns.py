@@ -73,13 +73,10 @@ class Resolver:
         self._patience = settings.dns_timeout * settings.dns_tries
         self._since: dict[str, float] = {}  # when a name was first asked for, of those that wait
         self.questions = 0
-        options: dict[str, Any] = {"lookups": "b"} if settings.dns else {}
+        # No `lookups`, `domains` or `resolvconf_path` here: pycares 5.2 gives c-ares a text that is freed before it is
+        # read, and at times no name can be resolved afterwards.
         self._ares = aiodns.DNSResolver(
-            loop=loop,
-            timeout=settings.dns_timeout,
-            tries=settings.dns_tries,
-            flags=pycares.ARES_FLAG_NOSEARCH,
-            **options,
+            loop=loop, timeout=settings.dns_timeout, tries=settings.dns_tries, flags=pycares.ARES_FLAG_NOSEARCH
         )
         if settings.dns:
             try:
