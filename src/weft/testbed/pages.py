@@ -147,7 +147,7 @@ class Pages:
         links = most_codes(self._scene, page)
         addresses, everything = room(links, size, self._longest_address, pool)
         if addresses > len(self._hrefs) or everything > len(self._buffer):
-            self._get_buffers(2 * links, 2 * size, pool)
+            self._get_buffers(max(2 * links, _USUAL_LINKS), max(2 * size, _USUAL_BYTES), pool)
 
     def _get_buffers(self, links: int, size: int, pool: Pool) -> None:
         addresses, everything = room(links, size, self._longest_address, pool)
