@@ -21,8 +21,9 @@ from warcio.archiveiterator import ArchiveIterator
 from weft.errors import WeftError
 from weft.fetch.headers import parse_head
 from weft.model import Kind, Page, Parsed, Turn
+from weft.store.files import intact
 from weft.store.reading import CrawlFiles
-from weft.store.store import Store
+from weft.store.store import SETTLED, Store
 from weft.store.volumes import Storing
 
 WALL = 1_700_000_000.25
@@ -65,6 +66,7 @@ class Archive:
         (out / "crawl.toml").touch()
         self.out = out
         self.urls: dict[int, str] = {}
+        self.commits = 0
         info = {"software": "weft", "operator": "Žofie"}
         self.store = Store(out, Storing(**settings), info=info, chance=random.Random(1), url_of=self.urls.get)
 
@@ -88,9 +90,22 @@ class Archive:
             final=True,
             cut=cut,
             closed_at=None,
+            wait=None,
             redirect=None,
             links=0,
         )
+
+    def commit(self) -> None:
+        """Write everything and close what is full, as a commit does."""
+        self.store.mark()
+        self.commits += 1
+        self.store.roll()
+
+    def seal(self) -> None:
+        """Seal everything, as the end of a crawl does."""
+        self.commit()
+        self.store.roll(all_of_them=True)
+        self.store.seal(self.commits + SETTLED)
 
     @property
     def volumes(self) -> list[Path]:
@@ -105,7 +120,8 @@ def archive(tmp_path: Path) -> Archive:
     for again in ("", "again-"):
         for name, (head, body, cut) in ANSWERS.items():
             made.put(f"http://site.test/{again}{name}?q=%C3%A9", head, body, cut)
-    made.store.seal()
+            made.commit()
+    made.seal()
     return made
 
 
@@ -138,7 +154,7 @@ def test_warcio__text_that_is_not_ascii_comes_back(tmp_path: Path) -> None:
     """In URLs, in the description of the volume and in headers."""
     archive = Archive(tmp_path / "crawl")
     archive.put("http://site.test/žluť?☃", b"HTTP/1.1 200 OK\r\nX-Name: \xc5\xbdofie\r\n\r\n", b"x")
-    archive.store.seal()
+    archive.seal()
     with archive.volumes[0].open("rb") as file:
         info, response, _ = ((record, record.content_stream().read()) for record in ArchiveIterator(file))
     assert "operator: Žofie\r\n".encode() in info[1]
@@ -152,7 +168,7 @@ def test_warcio__its_own_check_passes(tmp_path: Path) -> None:
     for name, (head, body, cut) in ANSWERS.items():
         if name != "brotli":
             archive.put(f"http://site.test/{name}", head, body, cut)
-    archive.store.seal()
+    archive.seal()
     command = [sys.executable, "-m", "warcio.cli", "check", *map(str, archive.volumes)]
     done = subprocess.run(command, capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"")
@@ -263,14 +279,14 @@ def fill(archive: Archive) -> None:
         archive.store.note_url(number, f"http://site.test/{number}")
         archive.store.note_links(number, [number + 1], [1])
         if number % 20 == 0:
-            archive.store.flush()
+            archive.commit()
 
 
 def test_full_disk__is_one_clear_message(tiny_disk: Path) -> None:
     """What happened, in which file, what to do; what was committed before can be read and sealed."""
     archive = Archive(tiny_disk / "crawl")
     archive.put("http://site.test/first", ANSWERS["plain"][0], b"first")
-    lengths = archive.store.flush()
+    marks = archive.store.mark()
     with pytest.raises(WeftError) as caught:
         fill(archive)
     assert caught.value.what == "cannot write: No space left on device"
@@ -278,7 +294,8 @@ def test_full_disk__is_one_clear_message(tiny_disk: Path) -> None:
     assert "make room and run the same command again" in caught.value.todo
     files = CrawlFiles(archive.out)
     assert files.record(files.rows(1)[0]).body == b"first"
-    assert lengths
+    assert marks
+    assert intact(archive.out, marks)
 
 
 @contextlib.contextmanager

@@ -2,12 +2,11 @@
 Parquet.
 
 Rows go to a journal first, an Arrow stream that ends in `.open`: it can be cut at any committed length and still
-opens. When a part is full, or the crawl stops, it becomes a Parquet file by writing beside and renaming.
+opens. When a part is full, or the crawl stops, it becomes a Parquet file (`sealing.py`).
 """
 
 from __future__ import annotations
 
-import os
 from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,12 +14,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
-from pyarrow import ipc
 
-from weft.store.volumes import last_number, writing
+from weft.store.files import Growing, last_number
 
-_ROW_GROUP = 65_536
 _WHEN = pa.timestamp("us", tz="UTC")
 
 PAGES = pa.schema(
@@ -39,7 +35,8 @@ PAGES = pa.schema(
         pa.field("via", pa.uint64(), metadata={"doc": "id of the page where it was found first"}),
         pa.field("attempt", pa.int16(), metadata={"doc": "1 for the first try"}),
         pa.field("final", pa.bool_(), metadata={"doc": "false when the page will be tried again"}),
-        pa.field("visit", pa.int64(), metadata={"doc": "number of the connection"}),
+        pa.field("worker", pa.int16(), nullable=False, metadata={"doc": "number of the process that fetched it"}),
+        pa.field("visit", pa.int64(), metadata={"doc": "number of the connection, of that worker"}),
         pa.field("status", pa.int16(), metadata={"doc": "HTTP status, null when no answer came"}),
         pa.field(
             "reason", pa.string(), metadata={"doc": "why it failed, from the list of reasons; null when it did not"}
@@ -47,6 +44,11 @@ PAGES = pa.schema(
         pa.field("connected_at", _WHEN, metadata={"doc": "when the connection was opened"}),
         pa.field("fetched_at", _WHEN, metadata={"doc": "when the request was made"}),
         pa.field("closed_at", _WHEN, metadata={"doc": "when the connection was closed, on the row of its last page"}),
+        pa.field(
+            "wait",
+            pa.float32(),
+            metadata={"doc": "seconds that the site rests after the connection, on the row of its last page"},
+        ),
         pa.field("took", pa.float32(), metadata={"doc": "seconds from the request to the last byte"}),
         pa.field("declared_type", pa.string(), metadata={"doc": "media type in the header"}),
         pa.field("detected_type", pa.string(), metadata={"doc": "media type as found by looking"}),
@@ -98,29 +100,22 @@ URLS = pa.schema(
 class Journal:
     """The growing part of one table."""
 
-    def __init__(self, folder: Path, schema: pa.Schema, *, batch: int = 2000, part_bytes: int = 32_000_000) -> None:
+    def __init__(self, folder: Path, schema: pa.Schema, *, worker: int = 0, batch: int = 2000) -> None:
         self._folder = folder
         self._schema = schema
+        self._worker = worker
         self._number = 0
         self._batch = batch
-        self._part_bytes = part_bytes
         self._rows: list[Sequence[Any]] = []
-        self._file: Any = None
-        self._writer: Any = None
-        self._path = folder
+        self._file: Growing | None = None
 
     def __repr__(self) -> str:
-        return f"Journal({self._path.name}, {len(self._rows)} rows waiting)"
+        return f"Journal({self._folder.name}, {self._file}, {len(self._rows)} rows waiting)"
 
     @property
-    def name(self) -> str:
-        """The open part, with its folder."""
-        return f"{self._folder.name}/{self._path.name}"
-
-    @property
-    def length(self) -> int:
-        """Bytes of the open part on disk, when flushed."""
-        return 0 if self._file is None else int(self._file.tell())
+    def growing(self) -> tuple[Growing, ...]:
+        """The open part, if there is one."""
+        return () if self._file is None else (self._file,)
 
     def append(self, row: Sequence[Any]) -> None:
         """Take a row, its values in the order of the schema."""
@@ -140,29 +135,18 @@ class Journal:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Write rows that are in columns already."""
-        with writing(self._path):
-            if self._writer is None:
-                self._begin()
-            self._writer.write_batch(batch)
-            if self.length >= self._part_bytes:
-                self.seal()
+        if self._file is None:
+            self._number = max(self._number, last_number(self._folder, self._worker)) + 1
+            self._file = Growing(self._folder / f"part-{self._worker}-{self._number:05d}.arrow")
+            self._file.write(self._schema.serialize().to_pybytes())
+        self._file.write(batch.serialize().to_pybytes())
 
-    def seal(self) -> None:
-        """Turn the open part into a Parquet file, beside it and then in its place."""
-        self.flush()
-        if self._writer is None:
-            return
-        self._file.close()
-        self._file = self._writer = None
-        with writing(self._path):
-            seal_part(self._path)
-
-    def _begin(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._number = max(self._number, last_number(self._folder, "part-*")) + 1
-        self._path = self._folder / f"part-{self._number:05d}.arrow.open"
-        self._file = pa.OSFile(str(self._path), "wb")
-        self._writer = ipc.new_stream(self._file, self._schema)
+    def roll(self, most: int) -> tuple[Growing, ...]:
+        """Close the open part if it has grown to so many bytes; it is to be sealed."""
+        if self._file is None or self._file.length < most:
+            return ()
+        full, self._file = self._file, None
+        return (full,)
 
 
 class LinkJournal:
@@ -222,34 +206,6 @@ class UrlJournal:
             columns = [pa.array(np.array(self._ids)), pa.array(self._urls, type=pa.string())]
             self._ids, self._urls = array("Q"), []
             self._journal.write(pa.RecordBatch.from_arrays(columns, schema=URLS))
-
-
-def sealed_name(path: Path) -> Path:
-    """What an open part will be called."""
-    return path.with_name(path.name.removesuffix(".arrow.open") + ".parquet")
-
-
-def seal_part(path: Path) -> Path:
-    """Write a journal as Parquet, a batch at a time, and put it in the journal's place."""
-    sealed = sealed_name(path)
-    beside = sealed.with_suffix(".parquet.new")
-    with (
-        ipc.open_stream(pa.OSFile(str(path), "rb")) as reader,
-        pq.ParquetWriter(beside, reader.schema, compression="zstd") as writer,
-    ):
-        waiting: list[pa.RecordBatch] = []
-        for batch in read_batches(reader):
-            waiting.append(batch)
-            if sum(part.num_rows for part in waiting) >= _ROW_GROUP:
-                writer.write_table(pa.Table.from_batches(waiting))
-                waiting = []
-        if waiting:
-            writer.write_table(pa.Table.from_batches(waiting))
-    with beside.open("rb") as file:
-        os.fsync(file.fileno())
-    beside.rename(sealed)
-    path.unlink()
-    return sealed
 
 
 def read_batches(reader: Any) -> Iterable[pa.RecordBatch]:

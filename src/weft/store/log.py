@@ -11,7 +11,7 @@ from pathlib import Path
 
 from weft.events import Event, Fetched
 from weft.model import Kind
-from weft.store.volumes import write_all, writing
+from weft.store.files import write_all, writing
 from weft.store.warc import warc_date
 
 FIELDS = ("time", "result", "bytes", "took", "kind", "depth", "attempt", "url", "type", "address", "digest", "via")

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from pyarrow import ipc
 
 from weft.errors import UsageError, WeftError
-from weft.store.columns import read_batches, sealed_name
+from weft.store.columns import read_batches
+from weft.store.files import OPEN, sealed_as
 
 
 class Record(NamedTuple):
@@ -77,13 +78,14 @@ class CrawlFiles:
         for path in sealed:
             yield from pq.ParquetFile(path).iter_batches()
         for path in growing:
-            if sealed_name(path) in sealed:
+            final = sealed_as(path.with_name(path.name.removesuffix(OPEN)))
+            if final in sealed:
                 continue
             try:
                 with ipc.open_stream(pa.OSFile(str(path), "rb")) as reader:
                     yield from read_batches(reader)
             except FileNotFoundError:  # it was sealed in this moment
-                yield from pq.ParquetFile(sealed_name(path)).iter_batches()
+                yield from pq.ParquetFile(final).iter_batches()
             except (OSError, pa.ArrowInvalid):
                 continue  # it holds nothing yet
 

@@ -1,8 +1,8 @@
-"""What an earlier run left open. In: the lengths of the last commit. Out: sealed files, and nothing that was not
-committed.
+"""From growing files to final ones. In: files that end in `.open`. Out: Parquet, sorted CDXJ and volumes under their
+own names.
 
-Whatever lies behind a committed length, and every open file that the last commit does not name, was never promised:
-it is cut off.
+Everything is written beside and renamed, so that a final name always stands for a whole file, and a crash in the
+middle is repaired by doing the same again.
 """
 
 from __future__ import annotations
@@ -13,49 +13,88 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow import ipc
 
-from weft.store.columns import seal_part
+from weft.errors import WeftError
+from weft.store.cdxj import sort_cdxj
+from weft.store.columns import read_batches
 from weft.store.digests import Digests
-from weft.store.volumes import writing
+from weft.store.files import OPEN, Mark, owner_of, sealed_as, sync_folder, writing
 
-TABLES = ("pages", "links", "urls")
-
-
-def seal_leftovers(folder: Path, lengths: dict[str, int]) -> None:
-    """Cut every open file back to its committed length and give it its final name."""
-    for table in TABLES:
-        for beside in (folder / table).glob("*.parquet.new"):
-            beside.unlink()
-        for path in sorted((folder / table).glob("*.arrow.open")):
-            with writing(path):
-                if _cut(path, lengths.get(f"{table}/{path.name}", 0)):
-                    _seal(path)
-    for path in sorted((folder / "volumes").glob("*.warc.gz.open")):
-        with writing(path):
-            if _cut(path, lengths.get(f"volumes/{path.name.removesuffix('.open')}", 0)):
-                path.rename(path.with_suffix(""))
+_ROW_GROUP = 65_536
+_FOLDERS = ("pages", "links", "urls", "volumes")
 
 
-def _seal(path: Path) -> None:
-    try:
-        seal_part(path)
-    except pa.ArrowInvalid:  # it is shorter than was promised, so short that not even a row can be read
-        path.unlink()
+def seal(path: Path) -> None:
+    """Give a growing file its final form and name."""
+    final = path.with_name(path.name.removesuffix(OPEN))
+    with writing(path):
+        if final.suffix == ".arrow":
+            _to_parquet(path, sealed_as(final))
+        elif final.suffix == ".cdxj":
+            sort_cdxj(path, final)
+        else:
+            path.rename(final)
+        sync_folder(path.parent)
 
 
-def _cut(path: Path, length: int) -> bool:
-    """Is anything left of the file?"""
-    if length == 0:
-        path.unlink()
-        return False
-    os.truncate(path, min(length, path.stat().st_size))
+def _to_parquet(journal: Path, sealed: Path) -> None:
+    """Write a journal as Parquet, a batch at a time, and put it in the journal's place."""
+    beside = sealed.with_suffix(".parquet.new")
+    with (
+        ipc.open_stream(pa.OSFile(str(journal), "rb")) as reader,
+        pq.ParquetWriter(beside, reader.schema, compression="zstd") as writer,
+    ):
+        waiting: list[pa.RecordBatch] = []
+        for batch in read_batches(reader):
+            waiting.append(batch)
+            if sum(part.num_rows for part in waiting) >= _ROW_GROUP:
+                writer.write_table(pa.Table.from_batches(waiting))
+                waiting = []
+        if waiting:
+            writer.write_table(pa.Table.from_batches(waiting))
+    with beside.open("rb") as file:
+        os.fsync(file.fileno())
+    beside.rename(sealed)
+    journal.unlink()
+
+
+def seal_leftovers(folder: Path, marks: dict[str, Mark], worker: int = 0) -> None:
+    """Cut every open file of a worker back to what the last commit promises, and seal it; what no commit names goes."""
+    for name in _FOLDERS:
+        mine = (
+            [path for path in (folder / name).iterdir() if owner_of(path) == worker] if (folder / name).exists() else []
+        )
+        for path in mine:
+            if path.suffix == ".new":
+                path.unlink()
+        left = [path for path in mine if path.suffix == OPEN and _cut(path, marks)]
+        for path in sorted(left, key=lambda path: (".warc" in path.name, path.name)):  # an index before its volume
+            seal(path)
+
+
+def _cut(path: Path, marks: dict[str, Mark]) -> bool:
+    """Is anything left of an open file? One that was sealed, and not yet removed when the worker died, is not."""
+    final = path.with_name(path.name.removesuffix(OPEN))
+    mark = marks.get(f"{path.parent.name}/{final.name}")
+    with writing(path):
+        if mark is None or sealed_as(final).exists():
+            path.unlink()
+            return False
+        if path.stat().st_size < mark.length:
+            raise WeftError(
+                f"the file has {path.stat().st_size} bytes, and {mark.length} were committed long ago",
+                where=str(path),
+                todo="restore it from a copy; the disk has lost more than the last commits",
+            )
+        os.truncate(path, mark.length)
     return True
 
 
-def known_contents(folder: Path, digests: Digests) -> None:
+def known_contents(folder: Path, digests: Digests, worker: int = 0) -> None:
     """Learn again which contents are stored: whole ones, each under the URL where it was stored first."""
     columns = ["id", "digest", "fetched_at", "duplicate_of", "bytes", "truncated"]
-    for path in sorted((folder / "pages").glob("*.parquet")):
+    for path in sorted((folder / "pages").glob(f"part-{worker}-*.parquet")):
         for batch in pq.ParquetFile(path).iter_batches(columns=columns):
             first = pc.and_(batch["digest"].is_valid(), batch["duplicate_of"].is_null())
             whole = pc.and_(batch["truncated"].is_null(), pc.greater(batch["bytes"], 0))

@@ -1,7 +1,10 @@
 """The store of one worker: volumes, columns and what it knows of contents. In: pages and what was found out. Out:
 records and rows.
 
-`flush` makes everything given so far readable up to the lengths it returns; `seal` makes it readable by name.
+`mark` writes everything given so far and says how far each file is valid; `sync` has that survive a power failure;
+`roll` closes files that are full, and `seal` gives them their final form. What cannot be taken back waits: a file is
+sealed only when two further commits are on disk, so that a crawl that loses its last commits finds the files as they
+were.
 """
 
 from __future__ import annotations
@@ -13,8 +16,11 @@ from pathlib import Path
 from weft.model import Kind, Page, Parsed, Reason, Turn
 from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, UrlJournal
 from weft.store.digests import Digests
+from weft.store.files import Growing, Mark
+from weft.store.sealing import seal
 from weft.store.volumes import Original, Stored, Storing, Volumes, payload_digest
 
+SETTLED = 2  # commits after which one is taken to be there for good
 _KINDS = {kind.value: kind.name.lower() for kind in Kind}
 
 
@@ -29,14 +35,19 @@ class Store:
         info: dict[str, str],
         chance: random.Random,
         url_of: Callable[[int], str | None],
+        worker: int = 0,
     ) -> None:
         self._url_of = url_of
-        self._volumes = Volumes(folder / "volumes", settings, info, chance)
-        self._pages = Journal(folder / "pages", PAGES)
-        self._links_journal = Journal(folder / "links", LINKS)
+        self._settings = settings
+        self._worker = worker
+        self._volumes = Volumes(folder / "volumes", settings, info, chance, worker=worker)
+        self._pages = Journal(folder / "pages", PAGES, worker=worker)
+        self._links_journal = Journal(folder / "links", LINKS, worker=worker)
         self._links = LinkJournal(self._links_journal)
-        self._urls_journal = Journal(folder / "urls", URLS)
+        self._urls_journal = Journal(folder / "urls", URLS, worker=worker)
         self._journals = (self._pages, self._links_journal, self._urls_journal)
+        self._rolled: list[tuple[int, Growing]] = []  # full files, each with the commit that holds all of it
+        self._commits = 0
         self._urls = UrlJournal(self._urls_journal)
         self.note_url = self._urls.append  # a URL that was seen for the first time: id, text
         self.digests = Digests()
@@ -70,6 +81,7 @@ class Store:
         final: bool,
         cut: str,
         closed_at: float | None,
+        wait: float | None,
         redirect: str | None,
         links: int,
     ) -> None:
@@ -88,12 +100,14 @@ class Store:
                 turn.via or None,
                 turn.attempt,
                 final,
+                self._worker,
                 visit,
                 page.status if answered else None,
                 None if reason is None else reason.value,
                 round(page.connected_at * 1e6) if page.connected_at else None,
                 round(page.fetched_at * 1e6),
                 None if closed_at is None else round(closed_at * 1e6),
+                wait,
                 page.took,
                 declared.partition(";")[0].strip().lower() or None,
                 None if parsed is None else parsed.type or None,
@@ -120,20 +134,40 @@ class Store:
         if targets:
             self._links.append(source, targets, kinds)
 
-    def flush(self) -> dict[str, int]:
-        """Write everything given so far; the valid length of every open file."""
+    # Commits.
+
+    def mark(self) -> dict[str, Mark]:
+        """Write everything given so far; how far every file is valid that is not sealed."""
         self._volumes.flush()
         self._pages.flush()
         self._links.flush()
         self._urls.flush()
-        open_files = {journal.name: journal.length for journal in self._journals}
-        open_files[f"volumes/{self._volumes.name}"] = self._volumes.length
-        return {name: length for name, length in open_files.items() if length}
+        self._commits += 1
+        return {growing.name: growing.mark() for growing in self._growing() if growing.length}
 
-    def seal(self) -> None:
-        """Close every open part under its final name."""
-        self._links.flush()
-        self._urls.flush()
-        self._volumes.seal()
+    def sync(self) -> None:
+        """Have what is marked survive a power failure; for a thread beside the one that writes."""
+        for growing in self._growing():
+            growing.sync()
+
+    def roll(self, *, all_of_them: bool = False) -> None:
+        """Close the files that are full; to be called right behind a mark, so that it holds all of them."""
+        most = 1 if all_of_them else self._settings.part_bytes
+        full = self._volumes.roll(1 if all_of_them else None)
         for journal in self._journals:
-            journal.seal()
+            full += journal.roll(most)
+        self._rolled += [(self._commits, growing) for growing in full]
+
+    def seal(self, commits: int) -> None:
+        """Seal what so many commits have settled; for a thread beside the one that writes."""
+        for each in [each for each in self._rolled if each[0] + SETTLED <= commits]:
+            each[1].close()
+            seal(each[1].path)
+            self._rolled.remove(each)
+
+    def _growing(self) -> list[Growing]:
+        found = [growing for _, growing in list(self._rolled)]  # a thread may take some out meanwhile
+        found += self._volumes.growing
+        for journal in self._journals:
+            found += journal.growing
+        return found

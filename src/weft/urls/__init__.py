@@ -10,6 +10,7 @@ The life of a URL text:
 4. When its turn comes, `origin_of` says whose robots.txt decides and `target_of` what to ask it; `web_port`,
    `literal_address` and `special_range` keep the crawl away from ports and addresses that are not the public
    web's.
+5. When it is stored, `surt` is the key under which replay finds it.
 
 Everything here is a pure function of its arguments; nothing opens a socket or a file but the Public Suffix
 List.
@@ -40,6 +41,7 @@ from weft.urls.site import (
     split,
     target_of,
 )
+from weft.urls.surt import surt
 
 __all__ = [
     "DYNAMIC_EXTENSIONS",
@@ -65,6 +67,7 @@ __all__ = [
     "site_of",
     "special_range",
     "split",
+    "surt",
     "target_of",
     "web_port",
 ]

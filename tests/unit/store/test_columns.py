@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import ipc
 
-from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, read_batches, seal_part
+from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, UrlJournal, read_batches
+from weft.store.sealing import seal
 
 
 def query(question: str, parts: Path) -> list[tuple[Any, ...]]:
@@ -27,16 +28,29 @@ def stream(path: Path) -> list[dict[str, Any]]:
         return [row for batch in read_batches(reader) for row in batch.to_pylist()]
 
 
+def seal_part(journal: Journal, most: int = 1) -> None:
+    """Write what waits, and seal the part if it has grown to so many bytes."""
+    journal.flush()
+    for growing in journal.roll(most):
+        growing.close()
+        seal(growing.path)
+
+
+def length_of(journal: Journal) -> int:
+    """How long the open part is."""
+    return sum(growing.length for growing in journal.growing)
+
+
 def test_journal__becomes_parquet_when_sealed(tmp_path: Path) -> None:
     """The rows come out as they went in, also for DuckDB, with their documentation."""
     journal = Journal(tmp_path / "urls", URLS, batch=7)
     rows = [(2**64 - 1 - number, f"http://a/{number}/é") for number in range(50)]
     for row in rows:
         journal.append(row)
-    assert [path.name for path in (tmp_path / "urls").iterdir()] == ["part-00001.arrow.open"]
-    journal.seal()
-    assert [path.name for path in (tmp_path / "urls").iterdir()] == ["part-00001.parquet"]
-    table = pq.read_table(tmp_path / "urls" / "part-00001.parquet")
+    assert [path.name for path in (tmp_path / "urls").iterdir()] == ["part-0-00001.arrow.open"]
+    seal_part(journal)
+    assert [path.name for path in (tmp_path / "urls").iterdir()] == ["part-0-00001.parquet"]
+    table = pq.read_table(tmp_path / "urls" / "part-0-00001.parquet")
     assert list(zip(*table.to_pydict().values(), strict=True)) == rows
     assert table.schema.field("id").metadata[b"doc"] == b"64-bit fingerprint of the URL"
     assert query("select id, url from read_parquet(?) order by id desc", tmp_path / "urls") == rows
@@ -46,8 +60,8 @@ def test_journal__without_rows_leaves_nothing(tmp_path: Path) -> None:
     """No empty files."""
     journal = Journal(tmp_path / "urls", URLS)
     journal.flush()
-    journal.seal()
-    assert journal.length == 0
+    seal_part(journal)
+    assert journal.growing == ()
     assert not (tmp_path / "urls").exists()
 
 
@@ -59,8 +73,8 @@ def test_journal__holds_what_was_flushed_at_every_length(tmp_path: Path) -> None
         for row in range(number):
             journal.append((row, f"http://a/{number}/{row}"))
         journal.flush()
-        lengths[journal.length] = number * (number + 1) // 2
-    path = tmp_path / "urls" / "part-00001.arrow.open"
+        lengths[length_of(journal)] = number * (number + 1) // 2
+    path = tmp_path / "urls" / "part-0-00001.arrow.open"
     data = path.read_bytes()
     for length, rows in lengths.items():
         if length:
@@ -68,18 +82,20 @@ def test_journal__holds_what_was_flushed_at_every_length(tmp_path: Path) -> None
             assert len(stream(tmp_path / "cut")) == rows
             (tmp_path / "cut").write_bytes(data[: length + 9])
             assert len(stream(tmp_path / "cut")) == rows
-    assert journal.name == "urls/part-00001.arrow.open"
+    assert [growing.name for growing in journal.growing] == ["urls/part-0-00001.arrow"]
 
 
 def test_journal__is_sealed_in_parts(tmp_path: Path) -> None:
     """A part that is full becomes Parquet, the next one is numbered behind it, and no row is lost or doubled."""
-    journal = Journal(tmp_path / "urls", URLS, batch=10, part_bytes=4000)
+    journal = Journal(tmp_path / "urls", URLS, batch=10)
     for number in range(500):
         journal.append((number, f"http://a/{number}"))
+        if number % 10 == 9:
+            seal_part(journal, 4000)
     sealed = sorted(path.name for path in (tmp_path / "urls").glob("*.parquet"))
     assert len(sealed) > 2
-    assert sealed == [f"part-{number:05d}.parquet" for number in range(1, len(sealed) + 1)]
-    journal.seal()
+    assert sealed == [f"part-0-{number:05d}.parquet" for number in range(1, len(sealed) + 1)]
+    seal_part(journal)
     counted = query("select count(*), count(distinct id) from read_parquet(?)", tmp_path / "urls")
     assert counted == [(500, 500)]
 
@@ -92,11 +108,11 @@ def test_journal__of_a_later_run_begins_behind_the_earlier_ones(tmp_path: Path) 
         if run == 1:
             journal.flush()
         else:
-            journal.seal()
+            seal_part(journal)
     assert sorted(path.name for path in (tmp_path / "urls").iterdir()) == [
-        "part-00001.parquet",
-        "part-00002.arrow.open",
-        "part-00003.parquet",
+        "part-0-00001.parquet",
+        "part-0-00002.arrow.open",
+        "part-0-00003.parquet",
     ]
 
 
@@ -114,8 +130,8 @@ def test_links__come_as_arrays_and_go_as_rows(tmp_path: Path) -> None:
         expected += [(source, target, kind) for target, kind in zip(targets, kinds, strict=True)]
     links.flush()
     links.flush()
-    journal.seal()
-    table = pq.read_table(tmp_path / "links" / "part-00001.parquet")
+    seal_part(journal)
+    table = pq.read_table(tmp_path / "links" / "part-0-00001.parquet")
     assert list(zip(*table.to_pydict().values(), strict=True)) == expected
     found = query("select kind, count(*) from read_parquet(?) group by kind", tmp_path / "links")
     assert sum(count for _, count in found) == len(expected)
@@ -124,7 +140,7 @@ def test_links__come_as_arrays_and_go_as_rows(tmp_path: Path) -> None:
 def test_pages__may_hold_nothing_or_anything(tmp_path: Path) -> None:
     """Every column takes a null where the schema allows it, the largest numbers and any text."""
     journal = Journal(tmp_path / "pages", PAGES)
-    empty = tuple(None if field.nullable else 0 if field.type == pa.uint64() else "" for field in PAGES)
+    empty = tuple(None if field.nullable else "" if field.type == pa.string() else 0 for field in PAGES)
     most: dict[Any, Any] = {
         pa.uint64(): 2**64 - 1,
         pa.string(): "\x00é☃\U0001f600\n",
@@ -137,23 +153,67 @@ def test_pages__may_hold_nothing_or_anything(tmp_path: Path) -> None:
     full = tuple(most.get(field.type, 4_102_444_800_000_000) for field in PAGES)
     journal.append(empty)
     journal.append(full)
-    journal.seal()
-    first, second = pq.read_table(tmp_path / "pages" / "part-00001.parquet").to_pylist()
-    assert [value for value in first.values() if value is not None] == [0, "", ""]
+    seal_part(journal)
+    first, second = pq.read_table(tmp_path / "pages" / "part-0-00001.parquet").to_pylist()
+    assert [value for value in first.values() if value is not None] == [0, "", "", 0]
     assert second["title"] == most[pa.string()]
     assert second["fetched_at"].year == 2100
     assert all(field.metadata[b"doc"] for field in PAGES)
 
 
-def test_seal_part__replaces_the_journal_in_one_step(tmp_path: Path) -> None:
+def test_seal__replaces_the_journal_in_one_step(tmp_path: Path) -> None:
     """The result stands under its final name when it is whole, and a half-written one never does."""
     journal = Journal(tmp_path / "urls", URLS)
     journal.append((1, "http://a/"))
     journal.flush()
-    (tmp_path / "urls" / "part-00001.parquet.new").write_bytes(b"half of an earlier try")
-    sealed = seal_part(tmp_path / "urls" / "part-00001.arrow.open")
-    assert [path.name for path in (tmp_path / "urls").iterdir()] == ["part-00001.parquet"]
-    assert pq.read_table(sealed).num_rows == 1
+    (tmp_path / "urls" / "part-0-00001.parquet.new").write_bytes(b"half of an earlier try")
+    seal(tmp_path / "urls" / "part-0-00001.arrow.open")
+    assert [path.name for path in (tmp_path / "urls").iterdir()] == ["part-0-00001.parquet"]
+    assert pq.read_table(tmp_path / "urls" / "part-0-00001.parquet").num_rows == 1
+
+
+def test_journal__is_rolled_when_it_has_grown_enough(tmp_path: Path) -> None:
+    """One byte less is not enough; the next row begins a new part, and the full one is as it was."""
+    journal = Journal(tmp_path / "urls", URLS)
+    assert journal.roll(0) == ()
+    journal.append((1, "http://a/"))
+    journal.flush()
+    length = length_of(journal)
+    assert journal.roll(length + 1) == ()
+    (full,) = journal.roll(length)
+    assert length_of(journal) == 0
+    journal.append((2, "http://b/"))
+    journal.flush()
+    assert [growing.name for growing in journal.growing] == ["urls/part-0-00002.arrow"]
+    assert stream(full.path) == [{"id": 1, "url": "http://a/"}]
+
+
+def test_journal__of_each_worker_has_names_of_its_own(tmp_path: Path) -> None:
+    """Two workers write beside each other, each with numbers of its own, also one whose number begins like another."""
+    for worker in (1, 11, 1):
+        journal = Journal(tmp_path / "urls", URLS, worker=worker)
+        journal.append((worker, "http://a/"))
+        seal_part(journal)
+    assert sorted(path.name for path in (tmp_path / "urls").iterdir()) == [
+        "part-1-00001.parquet",
+        "part-1-00002.parquet",
+        "part-11-00001.parquet",
+    ]
+
+
+def test_urls__come_one_by_one_and_go_in_batches(tmp_path: Path) -> None:
+    """In their order, also those behind the last full batch; a second flush writes nothing."""
+    journal = Journal(tmp_path / "urls", URLS)
+    urls = UrlJournal(journal, batch=7)
+    expected = [{"id": 2**64 - 1 - number, "url": f"http://a/{number}/é"} for number in range(20)]
+    for row in expected:
+        urls.append(row["id"], row["url"])  # type: ignore[arg-type]
+    assert len(stream(tmp_path / "urls" / "part-0-00001.arrow.open")) == 14
+    urls.flush()
+    length = length_of(journal)
+    urls.flush()
+    assert length_of(journal) == length
+    assert stream(tmp_path / "urls" / "part-0-00001.arrow.open") == expected
 
 
 def test_rows__of_the_wrong_shape_are_refused(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ import pytest
 from weft.errors import UsageError, WeftError
 from weft.model import Kind, Page, Parsed, Reason, Turn
 from weft.store.digests import Digests
+from weft.store.files import Growing, Mark, intact
 from weft.store.reading import CrawlFiles
-from weft.store.recover import known_contents, seal_leftovers
-from weft.store.store import Store
+from weft.store.sealing import known_contents, seal_leftovers
+from weft.store.store import SETTLED, Store
 from weft.store.volumes import Stored, Storing, payload_digest
 
 HEAD = b'HTTP/1.1 200 OK\r\nContent-Type: Text/HTML; charset=utf-8\r\nETag: "x"\r\n\r\n'
@@ -26,19 +29,32 @@ PARSED = Parsed("text/html", "utf-8", "en", "Title", "http://a/", [], [], follow
 class Bench:
     """A store with the few steps that tests take."""
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, worker: int = 0, **settings: Any) -> None:
         out.mkdir(exist_ok=True)
         (out / "crawl.toml").touch()
         self.out = out
         self.urls: dict[int, str] = {}
         self.store = Store(
             out,
-            Storing(),
+            Storing(**settings),
             info={"software": "test"},
             chance=random.Random(0),
             url_of=lambda number: self.urls.get(number),  # noqa: PLW0108
+            worker=worker,
         )
         self.files = CrawlFiles(out)
+        self.marks = 0
+
+    def mark(self) -> dict[str, Mark]:
+        """Write everything, as a commit does."""
+        self.marks += 1
+        return self.store.mark()
+
+    def seal(self) -> None:
+        """Seal everything, as the end of a crawl does."""
+        self.mark()
+        self.store.roll(all_of_them=True)
+        self.store.seal(self.marks + SETTLED)
 
     def put(self, number: int, body: bytes = b"", *, cut: str = "", **changes: Any) -> Stored:
         """Archive a page and write its row, as the loop does."""
@@ -48,7 +64,8 @@ class Bench:
             url, 200, None, b"GET", HEAD, HEADERS, body, cut, "192.0.2.1", "", WALL, WALL + number, 0.5, closed=False
         )
         stored = self.store.archive(turn, page, cut=cut)
-        options = {"reason": None, "final": True, "cut": cut, "closed_at": None, "redirect": None, "links": 3} | changes
+        options: dict[str, Any] = {"reason": None, "final": True, "cut": cut, "redirect": None, "links": 3}
+        options |= {"closed_at": None, "wait": None} | changes
         self.store.note_page(turn, "a", 1, page, PARSED, stored, **options)
         return stored
 
@@ -64,8 +81,8 @@ def bench(tmp_path: Path) -> Bench:
 
 def test_row__says_what_is_known_of_a_fetch(bench: Bench) -> None:
     """Every column has its value."""
-    stored = bench.put(5, b"hello", closed_at=WALL + 9, redirect="http://b/", reason=Reason.STATUS_4XX)
-    bench.store.seal()
+    stored = bench.put(5, b"hello", closed_at=WALL + 9, wait=2.5, redirect="http://b/", reason=Reason.STATUS_4XX)
+    bench.seal()
     (row,) = pq.read_table(bench.out / "pages").to_pylist()
     assert {
         name: row[name] for name in ("id", "url", "site", "ip", "kind", "depth", "via", "attempt", "final", "visit")
@@ -86,6 +103,7 @@ def test_row__says_what_is_known_of_a_fetch(bench: Bench) -> None:
     assert row["fetched_at"].timestamp() == pytest.approx(WALL + 5, abs=1e-6)
     assert row["closed_at"].timestamp() == pytest.approx(WALL + 9, abs=1e-6)
     assert row["took"] == pytest.approx(0.5)
+    assert (row["worker"], row["wait"]) == (0, 2.5)
     assert (row["declared_type"], row["detected_type"], row["charset"]) == ("text/html", "text/html", "utf-8")
     assert (row["language"], row["title"], row["bytes"], row["truncated"]) == ("en", "Title", 5, None)
     assert (row["digest"], row["duplicate_of"]) == (stored.digest, None)
@@ -107,13 +125,17 @@ def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
         final=False,
         cut="",
         closed_at=None,
+        wait=None,
         redirect=None,
         links=0,
     )
-    bench.store.seal()
+    bench.seal()
     (row,) = pq.read_table(bench.out / "pages").to_pylist()
     known = {name for name, value in row.items() if value is not None}
-    assert known == {"id", "url", "site", "kind", "depth", "attempt", "final", "visit", "reason", "fetched_at", "took"}
+    assert known == {"id", "url", "site", "kind", "depth", "attempt", "final", "worker", "visit", "reason"} | {
+        "fetched_at",
+        "took",
+    }
 
 
 def test_duplicate__refers_to_what_was_stored_first(bench: Bench) -> None:
@@ -122,7 +144,7 @@ def test_duplicate__refers_to_what_was_stored_first(bench: Bench) -> None:
     second = bench.put(2, b"same")
     third = bench.put(3, b"other")
     assert (first.duplicate_of, second.duplicate_of, third.duplicate_of) == (0, 1, 0)
-    bench.store.flush()
+    bench.mark()
     (row,) = bench.files.rows(2)
     record = bench.files.record(row)
     assert row["duplicate_of"] == 1
@@ -140,7 +162,7 @@ def test_duplicate__is_never_an_empty_or_a_cut_content(bench: Bench, body: bytes
     assert bench.put(1, body, cut=cut).duplicate_of == 0
     assert bench.put(2, body, cut=cut).duplicate_of == 0
     assert bench.put(3, body).duplicate_of == 0
-    bench.store.flush()
+    bench.mark()
     assert bench.files.rows(1)[0]["truncated"] == (cut or None)
     assert bench.files.record(bench.files.rows(1)[0]).warc.get("WARC-Truncated", "") == cut
 
@@ -152,20 +174,53 @@ def test_duplicate__whose_first_url_is_not_known_is_stored_again(bench: Bench) -
     assert bench.put(2, b"same").duplicate_of == 0
 
 
-def test_flush__names_every_open_file_with_its_length(bench: Bench) -> None:
+def test_mark__names_every_open_file_with_its_length(bench: Bench) -> None:
     """What a commit must remember: the files as they are on disk, and none that holds nothing."""
-    assert bench.store.flush() == {}
+    assert bench.mark() == {}
     bench.put(1, b"hello")
     bench.store.note_links(1, [2, 3], [1, 1])
     bench.store.note_links(1, [], [])
     bench.store.note_url(2, "http://a/2")
-    lengths = bench.store.flush()
-    assert {name.partition("/")[0] for name in lengths} == {"pages", "links", "urls", "volumes"}
-    for name, length in lengths.items():
-        path = bench.out / name
-        open_path = path if path.exists() else path.with_name(f"{path.name}.open")
-        assert open_path.stat().st_size == length
+    marks = bench.mark()
+    assert sorted(name.partition("/")[0] for name in marks) == ["links", "pages", "urls", "volumes", "volumes"]
+    for name, mark in marks.items():
+        assert (bench.out / f"{name}.open").stat().st_size == mark.length
+        assert mark.since == 0
     assert bench.store.bytes == 5
+    assert intact(bench.out, marks)
+
+
+def test_mark__goes_on_from_the_one_before(bench: Bench) -> None:
+    """Each covers what came since; a file to which nothing was added is named with nothing between."""
+    bench.put(1, b"hello")
+    first = bench.mark()
+    bench.store.note_url(2, "http://a/2")
+    second = bench.mark()
+    assert set(second) - set(first) == {"urls/part-0-00001.arrow"}
+    for name, mark in first.items():
+        assert second[name] == Mark(mark.length, mark.length, 0)
+    bench.put(3, b"more")
+    third = bench.mark()
+    for name, mark in third.items():
+        assert mark.since == second[name].length
+        assert (mark.length > mark.since) == (not name.startswith("urls"))
+    assert intact(bench.out, first)
+    assert intact(bench.out, second)
+    assert intact(bench.out, third)
+
+
+def test_sync__may_be_called_at_any_time(bench: Bench) -> None:
+    """Before anything is written, twice, and behind a roll."""
+    bench.store.sync()
+    bench.put(1, b"hello")
+    bench.mark()
+    bench.store.sync()
+    bench.store.sync()
+    bench.store.roll(all_of_them=True)
+    bench.store.sync()
+    bench.seal()
+    bench.store.sync()
+    assert bench.files.record(bench.files.rows(1)[0]).body == b"hello"
 
 
 def test_seal__leaves_nothing_open(bench: Bench) -> None:
@@ -173,10 +228,78 @@ def test_seal__leaves_nothing_open(bench: Bench) -> None:
     bench.put(1, b"hello")
     bench.store.note_links(1, [2], [1])
     bench.store.note_url(2, "http://a/2")
-    bench.store.seal()
+    bench.seal()
     names = sorted(path.name for path in bench.out.rglob("*") if path.is_file())
-    assert names == ["crawl.toml", "part-00001.parquet", "part-00001.parquet", "part-00001.parquet", names[-1]]
+    assert names == ["crawl.toml", *["part-0-00001.parquet"] * 3, *names[-2:]]
+    assert names[-2].endswith(".cdxj")
     assert names[-1].endswith(".warc.gz")
+    assert bench.mark() == {}
+
+
+def test_seal__waits_until_two_further_commits_are_there(bench: Bench) -> None:
+    """Until then a full file is marked with every commit as it is, and can be read; then it is sealed, once."""
+    bench.put(1, b"hello")
+    first = bench.mark()
+    bench.store.roll(all_of_them=True)
+    for commits in range(1, 1 + SETTLED):
+        bench.store.seal(commits)
+        assert {mark.length for mark in bench.mark().values()} == {mark.length for mark in first.values()}
+        assert not list(bench.out.rglob("*.parquet"))
+        assert bench.files.record(bench.files.rows(1)[0]).body == b"hello"
+    bench.store.seal(1 + SETTLED)
+    assert not list(bench.out.rglob("*.open"))
+    bench.store.seal(1 + SETTLED)
+    assert bench.mark() == {}
+    assert intact(bench.out, first)
+    assert bench.files.record(bench.files.rows(1)[0]).body == b"hello"
+
+
+class Interrupting(tuple[int, Growing]):  # noqa: SLOT001  it has something of its own
+    """A rolled file; when it is looked at, the thread beside seals what is settled."""
+
+    seal: Callable[[], None]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Its parts."""
+        self.seal()
+        return super().__iter__()
+
+
+def test_mark__names_every_open_file_while_a_thread_seals(bench: Bench) -> None:
+    """A recovery removes what the last commit does not name: a file may be left out only when it is sealed."""
+    for number in range(6):
+        bench.store.note_url(number, "http://a/")
+        bench.mark()
+        bench.store.roll(all_of_them=True)
+    rolled = [Interrupting(each) for each in bench.store._rolled]
+    for number, each in enumerate(rolled):
+        each.seal = partial(bench.store.seal, min(number + 1, 3) + SETTLED)
+    bench.store._rolled[:] = rolled
+    marks = bench.mark()
+    still = {f"urls/{path.name.removesuffix('.open')}" for path in (bench.out / "urls").glob("*.open")}
+    assert len(still) == 3, "some were sealed meanwhile"
+    assert still <= set(marks)
+
+
+def test_roll__closes_what_is_full_and_nothing_else(tmp_path: Path) -> None:
+    """By the sizes that are set: of volumes, with their index, and of parts of the columns."""
+    bench = Bench(tmp_path / "crawl", volume_bytes=50_000, part_bytes=20_000)
+    names: set[str] = set()
+    for number in range(300):
+        bench.put(number, random.Random(number).randbytes(1000))
+        if number % 10 == 9:
+            names.update(bench.mark())
+            bench.store.roll()
+            bench.store.seal(bench.marks)
+    assert len({name for name in names if name.endswith(".warc.gz")}) > 3
+    assert len({name for name in names if name.startswith("pages/")}) > 2
+    sealed = sorted((bench.out / "volumes").glob("*.warc.gz"))
+    assert all(50_000 <= path.stat().st_size < 70_000 for path in sealed)
+    assert all(path.with_name(path.name.replace(".warc.gz", ".cdxj")).exists() for path in sealed)
+    bench.seal()
+    assert [row["id"] for row in pq.read_table(bench.out / "pages").to_pylist()] == list(range(300))
+    for number in (0, 150, 299):
+        assert bench.files.record(bench.files.rows(number)[0]).body == random.Random(number).randbytes(1000)
 
 
 # --- what an earlier run left ---
@@ -187,51 +310,42 @@ def test_leftovers__are_cut_back_to_what_was_committed(bench: Bench) -> None:
     bench.put(1, b"one")
     bench.store.note_links(1, [2], [1])
     bench.store.note_url(1, "http://a/1")
-    lengths = bench.store.flush()
+    marks = bench.mark()
     bench.put(2, b"two")
     bench.store.note_links(2, [3], [1])
     bench.store.note_url(2, "http://a/2")
-    bench.store.flush()
-    seal_leftovers(bench.out, lengths)
+    bench.mark()
+    seal_leftovers(bench.out, marks)
     assert not list(bench.out.rglob("*.open"))
     assert [row["id"] for row in pq.read_table(bench.out / "pages").to_pylist()] == [1]
     assert pq.read_table(bench.out / "links").to_pylist() == [{"source": 1, "target": 2, "kind": 1}]
     assert pq.read_table(bench.out / "urls").to_pylist() == [{"id": 1, "url": "http://a/1"}]
-    (volume,) = (bench.out / "volumes").iterdir()
-    assert volume.stat().st_size == lengths[f"volumes/{volume.name}"]
+    (volume,) = (bench.out / "volumes").glob("*.warc.gz")
+    (index,) = (bench.out / "volumes").glob("*.cdxj")
+    assert volume.stat().st_size == marks[f"volumes/{volume.name}"].length
+    assert index.stat().st_size == marks[f"volumes/{index.name}"].length
+    assert index.read_text().count("\n") == 1
     assert bench.files.record(bench.files.rows(1)[0]).body == b"one"
 
 
 def test_leftovers__that_no_commit_names_are_dropped(bench: Bench) -> None:
     """They were never promised; sealed files are not touched, halves of a sealing are removed."""
     bench.put(1, b"one")
-    bench.store.seal()
+    bench.seal()
     bench.put(2, b"two")
     bench.store.note_url(2, "http://a/2")
-    bench.store.flush()
-    (bench.out / "pages" / "part-00009.parquet.new").write_bytes(b"half")
+    bench.mark()
+    (bench.out / "pages" / "part-0-00009.parquet.new").write_bytes(b"half")
     seal_leftovers(bench.out, {})
-    assert sorted(path.name for path in (bench.out / "pages").iterdir()) == ["part-00001.parquet"]
+    assert sorted(path.name for path in (bench.out / "pages").iterdir()) == ["part-0-00001.parquet"]
     assert list((bench.out / "urls").iterdir()) == []
-    assert len(list((bench.out / "volumes").iterdir())) == 1
+    assert sorted(path.suffix for path in (bench.out / "volumes").iterdir()) == [".cdxj", ".gz"]
 
 
 def test_leftovers__of_nothing_are_nothing(tmp_path: Path) -> None:
     """A new directory has none."""
-    seal_leftovers(tmp_path, {"pages/part-00001.arrow.open": 100})
+    seal_leftovers(tmp_path, {"pages/part-0-00001.arrow": Mark(100, 0, 0)})
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("left", [0, 3, 200])
-def test_leftovers__that_are_shorter_than_promised_do_not_stop_a_crawl(bench: Bench, left: int) -> None:
-    """After a loss of power a file may lack what was written last: what can be read of it is kept."""
-    bench.store.note_url(1, "http://a/1")
-    lengths = bench.store.flush()
-    path = bench.out / "urls" / "part-00001.arrow.open"
-    path.write_bytes(path.read_bytes()[:left])
-    seal_leftovers(bench.out, lengths)
-    assert not list(bench.out.rglob("*.open"))
-    assert bench.files.url(1) is None
 
 
 def test_contents__are_known_again_after_a_restart(bench: Bench) -> None:
@@ -240,7 +354,7 @@ def test_contents__are_known_again_after_a_restart(bench: Bench) -> None:
     bench.put(2, b"one")
     bench.put(3, b"three", cut="length")
     bench.put(4, b"")
-    bench.store.seal()
+    bench.seal()
     digests = Digests(16)
     known_contents(bench.out, digests)
     assert len(digests) == 1
@@ -253,12 +367,12 @@ def test_contents__are_known_again_after_a_restart(bench: Bench) -> None:
 def test_contents__of_an_earlier_run_are_referred_to_exactly(bench: Bench) -> None:
     """A revisit in the second run names the date that the first run wrote into its record."""
     bench.put(1, b"one")
-    bench.store.seal()
+    bench.seal()
     later = Bench(bench.out)
     later.urls = bench.urls
     known_contents(later.out, later.store.digests)
     later.put(2, b"one")
-    later.store.flush()
+    later.mark()
     revisit = later.files.record(later.files.rows(2)[0])
     original = later.files.record(later.files.rows(1)[0])
     assert revisit.warc["WARC-Refers-To-Date"] == original.warc["WARC-Date"]
@@ -272,11 +386,11 @@ def test_reading__sees_sealed_and_open_parts(bench: Bench) -> None:
     bench.put(1, b"one")
     bench.store.note_url(1, "http://a/1")
     bench.store.note_links(9, [1], [2])
-    bench.store.seal()
+    bench.seal()
     bench.put(1, b"one again")
     bench.store.note_url(2, "http://a/2")
     bench.store.note_links(8, [1, 2], [1, 1])
-    bench.store.flush()
+    bench.mark()
     bench.put(1, b"not flushed")
     files = CrawlFiles(bench.out)
     assert [files.record(row).body for row in files.rows(1)] == [b"one", b"one again"]
@@ -291,13 +405,12 @@ def test_reading__a_part_sealed_meanwhile_is_read_once(bench: Bench) -> None:
     """A reader that has begun sees the rows of a part that is sealed under its hands, and no row twice."""
     for number in range(3):
         bench.store.note_url(number, f"http://a/{number}")
-        bench.store._urls.flush()
-        bench.store._urls_journal.seal()
+        bench.seal()
     bench.store.note_url(3, "http://a/3")
-    bench.store.flush()
+    bench.mark()
     reading = bench.files._batches("urls")
     seen = [next(reading)]
-    bench.store.seal()
+    bench.seal()
     seen += reading
     assert [row["id"] for batch in seen for row in batch.to_pylist()] == [0, 1, 2, 3]
 
@@ -305,14 +418,14 @@ def test_reading__a_part_sealed_meanwhile_is_read_once(bench: Bench) -> None:
 def test_reading__an_open_part_without_rows_is_no_fault(bench: Bench) -> None:
     """A journal that was opened a moment ago may hold nothing at all."""
     (bench.out / "urls").mkdir()
-    (bench.out / "urls" / "part-00001.arrow.open").touch()
+    (bench.out / "urls" / "part-0-00001.arrow.open").touch()
     assert bench.files.url(1) is None
 
 
 def test_reading__a_damaged_volume_is_said_so(bench: Bench) -> None:
     """Which file, where in it, and what to think of."""
     stored = bench.put(1, b"one")
-    bench.store.seal()
+    bench.seal()
     (row,) = bench.files.rows(1)
     volume = bench.out / "volumes" / stored.volume
     volume.write_bytes(b"x" * volume.stat().st_size)
