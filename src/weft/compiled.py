@@ -84,14 +84,18 @@ def table_at(address: int, places: int) -> NDArray[np.int64]:
     return carray(_pointer(address), (2 * places,), dtype=np.int64)
 
 
-def reserve(length: int, dtype: type[np.generic] | np.dtype[Any]) -> NDArray[Any]:
+def reserve(length: int, dtype: type[np.generic] | np.dtype[Any], *, large: bool = False) -> NDArray[Any]:
     """An array of zeros that takes address space now and memory only where it is written.
 
     An array that must grow to tens of millions of entries grows in place, without the copy (and the peak of memory)
-    that a reallocation costs.
+    that a reallocation costs. With `large` it is in large pages of memory where the system has them: for arrays that
+    fill up from their beginning and are looked at in no order.
     """
     kind = np.dtype(dtype)
     no_reserve = getattr(mmap, "MAP_NORESERVE", 0x4000)  # named by Python 3.12 and later only; the number is Linux's
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve
     room = mmap.mmap(-1, max(1, length) * kind.itemsize, flags=flags)
+    if large:
+        with contextlib.suppress(OSError):
+            room.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(room, dtype=kind, count=length)

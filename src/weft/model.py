@@ -40,6 +40,7 @@ class Reason(Enum):
     SCOPE = "scope", False, "the URL lies outside the scope of the crawl"
     EXCLUDED = "excluded", False, "an exclude pattern matches the URL"
     NOT_INCLUDED = "not-included", False, "include patterns were given and none matches the URL"
+    BLACKLISTED = "blacklisted", False, "whoever runs the crawl has forbidden it (weft blacklist)"
     EXTENSION = "extension", False, "the file name says a media type that is not collected"
     DEPTH = "depth", False, "too many links away from the seeds"
     SITE_PAGES = "site-pages", False, "the site has reached its limit of pages"
@@ -49,6 +50,7 @@ class Reason(Enum):
     CONTACT = "no-contact", False, "no contact was given, and the address is not loopback"
     ROBOTS = "robots", False, "robots.txt disallows the URL"
     ROBOTS_UNREACHABLE = "robots-unreachable", True, "robots.txt could not be had, which means: disallowed for now"
+    SITE_HOSTILE = "site-hostile", False, "the site has too many pages that harm who reads them, and is left alone"
     SITE_FAILED = "site-failed", False, "the site kept failing and was given up"
     # No answer came.
     DNS_NOT_FOUND = "dns-not-found", True, "the name does not exist, or has no address"
@@ -71,6 +73,7 @@ class Reason(Enum):
     TYPE = "type", False, "the answer's media type is not collected"
     ENCODING = "encoding", False, "the content encoding is broken or unknown; the bytes are kept as they came"
     EXPANSION = "expansion", False, "the content expands beyond the limit when it is decoded; kept as it came"
+    HOSTILE = "hostile", False, "reading the page took too long, too much memory, or ended the process that read it"
     INTERNAL = "internal", False, "weft itself failed on this page; the log has the traceback"
 
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from weft.frontier.contract import Link
+from weft.frontier.holdings import Holdings
 from weft.frontier.log import FrontierLog
 from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import BATCH, Found, Seen
 from weft.frontier.sites import Overrides, Site
 from weft.model import FIRST_REQUISITE, Kind, Parsed, Reason, Turn
 from weft.ordering.heaps import TwoLevelHeap
-from weft.urls import PLAIN_RULES, UrlRules, fingerprint, normal_form, origin_of, site_of
+from weft.urls import PLAIN_RULES, UrlRules, fingerprint, normal_form, origin_of, registered_domain, site_of
 
 _CACHED = 400_000  # links remembered over all sites
 _LONGEST_CACHED = 500  # characters of a link
@@ -26,7 +28,7 @@ _LONGEST_CACHED = 500  # characters of a link
 class Discovery:
     """Finds pages for one local frontier, and gives sites their numbers."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         *,
         seen: Seen,
@@ -36,8 +38,10 @@ class Discovery:
         selection: Selection,
         rules: UrlRules = PLAIN_RULES,
         overrides: Overrides,
+        holdings: Holdings,
         note: Callable[[int, str], None],
     ) -> None:
+        self._holdings = holdings
         self._note = note  # told every URL when it is first seen here: id, text
         self._seen = seen
         self._heaps = heaps
@@ -54,6 +58,7 @@ class Discovery:
         self._absolute: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self.numbers: dict[str, int] = {}
         self.names: list[str] = []
+        self.members: dict[str, list[int]] = {}  # by group: its sites, where there are other workers
         self.new_names: list[str] = []  # since the last commit
         self.new_scores: list[float] = []  # of new pages, since the last commit, where the ordering scores
         self.refused: Counter[Reason] = Counter()
@@ -65,6 +70,8 @@ class Discovery:
             number = self.numbers[name] = len(self.names)
             self.names.append(name)
             self.new_names.append(name)
+            if not self._holdings.alone:
+                self.members.setdefault(registered_domain(name), []).append(number)
             most = self._overrides.of(name).max_pages if self._overrides.sites else None
             self._seen.arrays.most[number] = self._selection.max_site_pages if most is None else most
             self._heaps.add_site(number)
@@ -107,15 +114,15 @@ class Discovery:
                 targets.append(target)
                 kinds.append(kind)
         if batch:
-            self._offer(batch, turn.page)
+            self._offer(batch, turn.id)
         if self._cached > _CACHED:  # start anew; what is in use fills up again at once
             self._forget_all()
         return targets, kinds
 
     def offer_url(self, url: str, kind: int, depth: int, via: int, score: float = 0.0) -> Reason | None:
-        """Offer one URL in normal form; the reason if it is refused."""
+        """Offer one URL in normal form, found on the page with the id `via`; the reason if it is refused."""
         batch: list[Found] = []
-        reason = self._consider(url, fingerprint(url), kind, depth, batch, score)
+        reason = self._consider(url, fingerprint(url), kind, depth, via, batch, score)
         if batch:
             self._offer(batch, via)
         return reason
@@ -152,20 +159,20 @@ class Discovery:
         depth = turn.depth if kind >= FIRST_REQUISITE or kind == Kind.MAP else turn.depth + 1
         if self._external != "deep-link" and kind < FIRST_REQUISITE and site_of(url) != site_of(turn.url):
             home = f"{origin_of(url)}/"
-            reason = self._consider(home, fingerprint(home), kind, depth, batch)
+            reason = self._consider(home, fingerprint(home), kind, depth, turn.id, batch)
             if self._external == "combined":
-                reason = self._consider(url, target, kind, depth, batch)
+                reason = self._consider(url, target, kind, depth, turn.id, batch)
         else:
-            reason = self._consider(url, target, kind, depth, batch)
+            reason = self._consider(url, target, kind, depth, turn.id, batch)
         if reason is None:
             return target
         self._note(target, url)
         return ~target if reason is Reason.DEPTH else target
 
     def _consider(
-        self, url: str, target: int, kind: int, depth: int, batch: list[Found], score: float = 0.0
+        self, url: str, target: int, kind: int, depth: int, via: int, batch: list[Found], score: float = 0.0
     ) -> Reason | None:
-        """Ask the rules; what they let pass goes into the batch."""
+        """Ask the rules; what they let pass goes into the batch, or to whoever holds its site."""
         name = site_of(url)
         reason = self._scope.refusal(url, name, kind, depth)
         if reason is None and self._overrides.sites and kind < FIRST_REQUISITE:
@@ -177,6 +184,11 @@ class Discovery:
             return reason
         number = self.numbers.get(name)
         if number is None:
+            group = registered_domain(name)
+            if not self._holdings.holds(group):
+                self._note(target, url)
+                self._holdings.send(group, Link(url, kind, depth, via, score))
+                return None
             number = self.number(name)
         batch.append((url, target, number if kind < FIRST_REQUISITE else ~number, kind, depth, score))
         return None

@@ -86,7 +86,7 @@ class Ledger:
         memory = self._states.get(entry.site)
         return Standing(
             entry=entry,
-            found_on=self._log.entry(entry.via).url if entry.via >= 0 else None,
+            found_on=self._url(entry.via),
             state=state,
             tries=tries,
             due=due,
@@ -94,6 +94,11 @@ class Ledger:
             site_pages=int(np.count_nonzero(same)),
             memory=None if memory is None else msgspec.msgpack.decode(memory, type=SiteMemory),
         )
+
+    def _url(self, url_id: int) -> str | None:
+        """The URL of an id, as far as this worker knows it."""
+        places = np.flatnonzero(self._prints == np.uint64(url_id))
+        return self._log.entry(int(places[0])).url if url_id and len(places) else None
 
     def close(self) -> None:
         """Give the file back."""

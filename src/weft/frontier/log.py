@@ -7,6 +7,9 @@ A record is a head (magic, CRC of what follows, its length) and a payload: a sma
 as three arrays behind it (rows of fixed size, fingerprints, texts), so that one page's text is two short reads away
 without an index per page: the pages of one record have consecutive numbers, and the record's place is all that is
 kept in memory.
+
+A record is made in two steps: `pack` takes what changed, at one moment, and `write` puts it on disk, in a thread
+beside the loop if need be. Between the two its pages are read from memory.
 """
 
 from __future__ import annotations
@@ -14,32 +17,35 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from isal import isal_zlib
 from numpy.typing import NDArray
 
-from weft.store.volumes import write_all, writing
+from weft.store.files import Mark, sync_folder, write_all, writing
+from weft.store.store import SETTLED
 
 _HEAD = struct.Struct("<4sIQ")
 _LENGTHS = struct.Struct("<III")
 _MAGIC = b"weft"
-_ROW = struct.Struct("<IIiHBB")  # end of its text, page where it was found plus one, site, depth, kind, spare
+_ROW = struct.Struct("<QIiHBx")  # where it was found, end of its text, site, depth, kind; 19 bytes are used of 20
+_FORGET = 8  # commits after which what was read of the log no longer counts as our memory
 DEEPEST = 65_535  # what is deeper counts as this deep
-ROW = np.dtype([("end", "<u4"), ("via", "<u4"), ("site", "<i4"), ("depth", "<u2"), ("kind", "u1"), ("spare", "u1")])
+ROW = np.dtype([("via", "<u8"), ("end", "<u4"), ("site", "<i4"), ("depth", "<u2"), ("kind", "u1"), ("spare", "u1")])
 
 
 class Entry(NamedTuple):
     """What is kept of a page from its discovery."""
 
     url: str
-    via: int  # number of the page where it was found, or -1
+    via: int  # id of the page where it was found first, 0 for a seed
     site: int
     depth: int
     kind: int
@@ -56,8 +62,13 @@ class Commit(msgspec.Struct, omit_defaults=True):
     robots: list[tuple[int, str, bytes]] = []  # robots.txt files had: site, scheme, encoded record
     scores: bytes = b""  # of the new pages, float64, where the ordering scores
     scope: list[str] = []  # what redirected seeds added to the scope
-    lengths: dict[str, int] = {}  # valid length of every open output file
+    marks: dict[str, Mark] = {}  # how far every output file is valid that is not sealed
     counts: bytes = b""  # totals of the crawl so far, encoded by whoever counts
+    batch: bytes = b""  # what the global frontier is to be told, encoded
+    number: int = 0  # of that batch; each record has one
+    taken: int = 0  # how far this worker's inbox was read
+    groups: list[str] = []  # that were checked out
+    left: list[int] = []  # sites that were checked in: numbers
     clean: bool = False  # the worker stopped after this
 
 
@@ -76,8 +87,11 @@ class FrontierLog:
         self._path = path
         self._read_only = read_only
         self._file = os.open(path, os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        self._length = 0
-        self._written: mmap.mmap | bytes = b""  # the records as far as they were there when last looked for
+        self._length = 0  # of the records that are on disk
+        self._written: mmap.mmap | bytes = b""  # these, as far as they were there when last looked for
+        self._packed = b""  # the record that is to be written, or is being written
+        self._records = 0  # written
+        self.dropped: list[Commit] = []  # records at the end whose outputs were not all there
         # By record: its first page, and where its rows and its texts begin.
         self._first = array("q")
         self._rows_at = array("q")
@@ -98,32 +112,44 @@ class FrontierLog:
         return self._pages + len(self._texts)
 
     def append(self, fingerprint: int, url: str, via: int, site: int, depth: int, kind: int) -> None:
-        """Note a new page; its number is the count of those before it."""
+        """Note a new page, found on the one with the id `via`; its number is the count of those before it."""
         text = url.encode()
         self._texts.append(text)
         self._text_bytes += len(text)
-        self._rows += _ROW.pack(self._text_bytes, via + 1, site, min(depth, DEEPEST), kind, 0)
+        self._rows += _ROW.pack(via, self._text_bytes, site, min(depth, DEEPEST), kind)
         self._fingerprints.append(fingerprint)
 
     def entry(self, page: int) -> Entry:
         """What was noted of a page."""
         if page >= self._pages:
             at = page - self._pages
-            _end, via, site, depth, kind, _ = _ROW.unpack_from(self._rows, at * _ROW.size)
-            return Entry(self._texts[at].decode(), via - 1, site, depth, kind)
+            via, _end, site, depth, kind = _ROW.unpack_from(self._rows, at * _ROW.size)
+            return Entry(self._texts[at].decode(), via, site, depth, kind)
         record = bisect_right(self._first, page) - 1
         at = page - self._first[record]
         place = self._rows_at[record] + at * _ROW.size
         texts = self._texts_at[record]
-        if texts >= len(self._written):  # behind the record's rows: if they begin within the map it holds all of it
-            self._written = mmap.mmap(self._file, self._length, prot=mmap.PROT_READ)
-        written = self._written
-        start = _ROW.unpack_from(written, place - _ROW.size)[0] if at else 0
-        end, via, site, depth, kind, _ = _ROW.unpack_from(written, place)
-        return Entry(written[texts + start : texts + end].decode(), via - 1, site, depth, kind)
+        written: mmap.mmap | bytes = self._packed
+        if texts >= self._length:
+            place -= self._length
+            texts -= self._length
+        else:
+            if texts >= len(self._written):  # behind the record's rows: if they begin within the map it holds all
+                self._written = mmap.mmap(self._file, self._length, prot=mmap.PROT_READ)
+            written = self._written
+        start = _ROW.unpack_from(written, place - _ROW.size)[1] if at else 0
+        via, end, site, depth, kind = _ROW.unpack_from(written, place)
+        return Entry(written[texts + start : texts + end].decode(), via, site, depth, kind)
 
-    def commit(self, commit: Commit) -> None:
+    def commit(self, commit: Commit, *, sync: bool = False) -> None:
         """Write what changed as one record."""
+        self.pack(commit)
+        self.write(sync=sync)
+        self.written()
+
+    def pack(self, commit: Commit) -> None:
+        """Take what changed as one record, to be written next."""
+        assert not self._packed, "one record at a time"
         part = msgspec.msgpack.encode(commit)
         texts = b"".join(self._texts)
         payload = b"".join(
@@ -135,48 +161,77 @@ class FrontierLog:
                 texts,
             )
         )
-        head = _HEAD.pack(_MAGIC, zlib.crc32(payload), len(payload))
-        with writing(self._path):
-            write_all(self._file, head + payload)
-        self._note(self._length + len(head), len(part), len(self._texts))
-        self._length += len(head) + len(payload)
+        self._packed = _HEAD.pack(_MAGIC, isal_zlib.crc32(payload), len(payload)) + payload
+        self._note(self._length + _HEAD.size, len(part), len(self._texts))
         self._rows = bytearray()
         self._fingerprints = array("Q")
         self._texts = []
         self._text_bytes = 0
 
-    def replay(self) -> Iterator[Replayed]:
-        """Every valid record from the beginning; what follows the last valid one is cut off."""
-        size = os.fstat(self._file).st_size
-        self._length = 0
-        while self._length < size:
-            head = os.pread(self._file, _HEAD.size, self._length)
-            if len(head) < _HEAD.size:
-                break
-            magic, crc, length = _HEAD.unpack(head)
-            if magic != _MAGIC or self._length + _HEAD.size + length > size:
-                break
-            payload = os.pread(self._file, length, self._length + _HEAD.size)
-            if len(payload) < length or zlib.crc32(payload) != crc:
-                break
-            yield self._read(payload)
-            self._length += _HEAD.size + length
-        if not self._read_only:
+    def write(self, *, sync: bool) -> None:
+        """Put the packed record on disk; may be called from another thread than the rest."""
+        with writing(self._path):
+            write_all(self._file, self._packed)
+            if sync:
+                os.fdatasync(self._file)
+                if self._length == 0:
+                    sync_folder(self._path.parent)
+
+    def written(self) -> None:
+        """The packed record is on disk."""
+        self._length += len(self._packed)
+        self._packed = b""
+        self._records += 1
+        if self._records % _FORGET == 0 and isinstance(self._written, mmap.mmap):
+            self._written.madvise(mmap.MADV_DONTNEED)
+
+    def replay(self, intact: Callable[[Commit], bool] = lambda _commit: True) -> Iterator[Replayed]:
+        """Every valid record from the beginning; what follows the last valid one is cut off.
+
+        Of the last records those are dropped, and kept in `dropped`, whose outputs are not all there: `intact` says
+        so. Older ones are settled: their outputs were on disk before later records were written.
+        """
+        undecided: deque[tuple[int, bytes]] = deque()
+        for end, payload in self._payloads():
+            undecided.append((end, payload))
+            if len(undecided) > SETTLED:
+                yield self._take(*undecided.popleft())
+        while undecided and intact(_commit_of(undecided[0][1])):
+            yield self._take(*undecided.popleft())
+        self.dropped = [_commit_of(payload) for _, payload in undecided]
+        if not self._read_only and os.fstat(self._file).st_size > self._length:
             os.ftruncate(self._file, self._length)
+            os.fsync(self._file)  # a record that was dropped must not come back
+
+    def _payloads(self) -> Iterator[tuple[int, bytes]]:
+        """The payloads of the records that are whole, each with where it ends."""
+        size = os.fstat(self._file).st_size
+        at = 0
+        while at < size:
+            head = os.pread(self._file, _HEAD.size, at)
+            if len(head) < _HEAD.size:
+                return
+            magic, crc, length = _HEAD.unpack(head)
+            if magic != _MAGIC or at + _HEAD.size + length > size:
+                return
+            payload = os.pread(self._file, length, at + _HEAD.size)
+            if len(payload) < length or isal_zlib.crc32(payload) != crc:
+                return
+            at += _HEAD.size + length
+            yield at, payload
 
     def close(self) -> None:
         """Give the file back."""
         os.close(self._file)
 
-    def _read(self, payload: bytes) -> Replayed:
+    def _take(self, end: int, payload: bytes) -> Replayed:
         part, pages, _texts = _LENGTHS.unpack_from(payload)
-        at = _LENGTHS.size
-        commit = msgspec.msgpack.decode(payload[at : at + part], type=Commit)
-        at += part
+        at = _LENGTHS.size + part
         rows = np.frombuffer(payload, dtype=ROW, count=pages, offset=at)
         prints = np.frombuffer(payload, dtype=np.uint64, count=pages, offset=at + pages * ROW.itemsize)
         self._note(self._length + _HEAD.size, part, pages)
-        return Replayed(commit, rows, prints)
+        self._length = end
+        return Replayed(_commit_of(payload), rows, prints)
 
     def _note(self, payload_at: int, part: int, pages: int) -> None:
         if pages:
@@ -185,3 +240,9 @@ class FrontierLog:
             self._rows_at.append(rows_at)
             self._texts_at.append(rows_at + pages * (ROW.itemsize + 8))
             self._pages += pages
+
+
+def _commit_of(payload: bytes) -> Commit:
+    """The part of a record that is not pages."""
+    part, _pages, _texts = _LENGTHS.unpack_from(payload)
+    return msgspec.msgpack.decode(memoryview(payload)[_LENGTHS.size : _LENGTHS.size + part], type=Commit)

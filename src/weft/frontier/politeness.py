@@ -65,13 +65,17 @@ def wait_after(settings: Politeness, took: float, crawl_delay: float | None, fix
 class Throttle:
     """What the sites of one domain, or at one address, share. A connection is known by any object of its own."""
 
-    __slots__ = ("limit", "open", "opening", "opens_at", "parked", "woken_at")
+    __slots__ = ("insists", "lent", "limit", "open", "opening", "opens_at", "parked", "recalled", "spaced", "woken_at")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, lent: bool = True) -> None:
         self.limit = limit
+        self.lent = lent  # the global frontier has lent it to this worker; a domain always is
+        self.recalled = False  # another worker waits for it
+        self.insists = False  # sites here cannot be given to the worker to whom it is lent
         self.open = 0
         self.opening: object | None = None  # the connection that the server has not yet shown to have taken
         self.opens_at = 0.0  # no opening before this; NEVER while one is under way
+        self.spaced = False  # a gap is kept between openings
         self.parked: deque[int] = deque()  # sites that wait for a place
         self.woken_at = NEVER  # when a timer will look after the parked ones
 
@@ -80,11 +84,12 @@ class Throttle:
 
     def free(self, now: float) -> bool:
         """May a connection be opened now?"""
-        return self.open < self.limit and now >= self.opens_at
+        return self.open < self.limit and now >= self.opens_at and self.lent and not self.recalled
 
     def begin(self, connection: object, gap: float) -> None:
         """A connection is being opened; unless there is no gap to keep, the next must wait for its confirmation."""
         self.open += 1
+        self.spaced = gap > 0
         if gap > 0:
             self.opening = connection
             self.opens_at = NEVER

@@ -4,7 +4,10 @@ begin.
 A site is in one of these states: *ready* (in the heap of sites when it has pages), *busy* (a visit is under way),
 *waiting* (a timer will make it ready), *parked* (its domain or address has no place free; it is woken when one is),
 *held* (its robots.txt is being fetched from another site), or *set aside* (it kept failing; it gets a second chance
-when nothing else is left).
+when nothing else is left in the whole crawl).
+
+Where there are several workers an address is lent to one of them at a time; sites at an address that is not lent to
+us are parked until it is.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from weft.frontier.politeness import NEVER, Politeness, Throttle, wait_after
 from weft.frontier.sites import Errand, Site
 from weft.ordering.heaps import IN_HEAP, PENDING, TwoLevelHeap
 
+_PATIENCE = 300.0  # seconds that a site is held for what others must bring
+_KEPT = 60.0  # seconds that an address is kept which is not in use
 _CONFIRMED_AFTER = 2.0  # seconds after which a server that has not answered is taken to have accepted the connection
 
 
@@ -60,6 +65,7 @@ class _What(IntEnum):
     WAKE = 2  # a throttle's gap is over
     CONFIRM = 3  # a server had time enough to accept
     FREE = 4  # a server has seen the end of a visit
+    NOTHING = 5  # time has passed, and that is all
 
 
 class _Timer(NamedTuple):
@@ -92,6 +98,9 @@ class Schedule:
         self._order = 0
         self._errands: deque[int] = deque()  # ready sites that have an errand
         self._aside: set[int] = set()
+        self._held: deque[tuple[float, int]] = deque()  # sites that wait for what others bring: until when
+        self._not_before = 0.0  # no visit begins before this
+        self.alone = True  # addresses need not be lent to us
         self.delayed: dict[int, tuple[int, float]] = {}  # pages to be tried again: their site, when
         self.busy = 0
         self.waiting = 0
@@ -106,12 +115,25 @@ class Schedule:
         return int(self._heaps.arrays.counts[IN_HEAP])
 
     @property
+    def aside(self) -> int:
+        """Sites that were set aside."""
+        return len(self._aside)
+
+    @property
+    def stalled(self) -> bool:
+        """Will nothing happen by itself?"""
+        held = any(self._site(number).held for _, number in self._held)
+        return not (self.busy or self.ready or self._timers or self._errands or held or self._parked())
+
+    @property
     def pending(self) -> int:
         """Pages that wait for their turn, those to be tried again included."""
         return int(self._heaps.arrays.counts[PENDING]) + len(self.delayed)
 
     def next_event(self) -> float | None:
         """When something will change by itself."""
+        if self._held and (not self._timers or self._held[0][0] < self._timers[0].at):
+            return self._held[0][0]
         return self._timers[0].at if self._timers else None
 
     # A visit.
@@ -119,6 +141,8 @@ class Schedule:
     def begin(self, now: float) -> Visit | None:
         """A visit that may begin now, to the best site that is ready, or None."""
         self._advance(now)
+        if now < self._not_before:
+            return None
         while True:
             number = self._errands.popleft() if self._errands else self._heaps.take_site()
             if number < 0:
@@ -131,9 +155,12 @@ class Schedule:
                 self._park(site, throttle, now)
                 continue
             self.busy += 1
+            site.visited = True
             self.visits += 1
             visit = Visit(self.visits, site, site.errands.pop(0) if site.errands else None, self.wait(site) / 4)
             visit.domain_throttle = throttle
+            if visit.errand is not None:
+                visit.scheme = visit.errand.url.partition(":")[0]
             throttle.begin(visit, visit.gap)
             return visit
 
@@ -141,10 +168,11 @@ class Schedule:
         """The site's address is known: is there a place for it? If not the visit is over, and the site waits for
         one.
         """
-        throttle = self._throttle(self._addresses, address, self._politeness.per_address)
+        throttle = self._throttle(self._addresses, address, self._politeness.per_address, lent=self.alone)
         if not throttle.free(now):
             if visit.errand is not None:
                 visit.site.errands.insert(0, visit.errand)
+            visit.site.visited = visit.site.address != ""
             self._end(visit, now)
             self._park(visit.site, throttle, now)
             return False
@@ -175,15 +203,27 @@ class Schedule:
         if not (site.held or site.set_aside):
             self._rest(site, now)
 
-    def wait(self, site: Site) -> float:
-        """The site's wait w as things stand."""
+    def wait(self, site: Site, took: float | None = None) -> float:
+        """The site's wait w as things stand, or after a download that took so long."""
         pages = self._pages(site.number)
-        return wait_after(self._politeness, site.took, site.crawl_delay, site.settings.wait, pages)
+        took = site.took if took is None else took
+        return wait_after(self._politeness, took, site.crawl_delay, site.settings.wait, pages)
 
     # Sites out of the ordinary.
 
-    def resume(self, site: Site, now: float) -> None:
-        """Take a site up again whose state comes from an earlier run."""
+    def resume(self, site: Site, now: float, *, clean: bool) -> None:
+        """Take a site up again whose state comes from an earlier run; one that crashed may have been there just now."""
+        wait = self.wait(site)
+        site.next_visit = min(site.next_visit, now + max(wait, self._politeness.retry_after_most))  # clocks jump
+        left = site.next_visit - wait - self._politeness.margin if clean else now
+        if not clean and wait:
+            site.next_visit = max(site.next_visit, now + wait + self._politeness.margin)
+        if left + wait / 4 > now:
+            throttle = self._throttle(self._domains, site.domain, self._politeness.per_domain)
+            throttle.opens_at = max(throttle.opens_at, left + wait / 4 + self._politeness.margin)
+            if site.address:
+                throttle = self._throttle(self._addresses, site.address, self._politeness.per_address, lent=self.alone)
+                throttle.opens_at = max(throttle.opens_at, left + wait / 4 + self._politeness.margin)
         if site.set_aside:
             self._aside.add(site.number)
             self._heaps.set_unready(site.number)
@@ -191,10 +231,91 @@ class Schedule:
             self._heaps.set_unready(site.number)
             self._rest(site, now)
 
+    def hold_back(self, now: float) -> None:
+        """Begin nothing for the shortest wait there is: a run that crashed may have visited any site just now."""
+        wait = self._politeness.wait_least if self._politeness.wait is None else self._politeness.wait
+        wait = max(wait, self._politeness.wait_small or 0.0)
+        if wait:
+            self._not_before = now + wait + self._politeness.margin
+            self._at(self._not_before, _What.NOTHING)
+
+    # Addresses that are lent.
+
+    def wanted(self) -> list[tuple[str, bool]]:
+        """Addresses at which sites would be visited, and which are not lent to us; do we insist?"""
+        if self.alone:
+            return []
+        return [
+            (name, throttle.insists)
+            for name, throttle in self._addresses.items()
+            if not throttle.lent and throttle.parked
+        ]
+
+    def parked_at(self, address: str) -> list[int]:
+        """The sites that wait for a place at an address; it is insisted on unless all of them go elsewhere."""
+        throttle = self._addresses.get(address)
+        if throttle is None:
+            return []
+        throttle.insists = True
+        return list(throttle.parked)
+
+    def forget(self, number: int) -> None:
+        """A site that waits for a place is not ours any more."""
+        self._heaps.set_unready(number)
+        for throttles in (self._domains, self._addresses):
+            for throttle in throttles.values():
+                if number in throttle.parked:
+                    throttle.parked.remove(number)
+
+    def lend(self, lent: list[tuple[str, float]], recalled: list[str], now: float) -> None:
+        """Addresses are ours from now on, none to be visited before its time; others are wanted back."""
+        for address, not_before in lent:
+            throttle = self._throttle(self._addresses, address, self._politeness.per_address, lent=True)
+            throttle.lent = True
+            throttle.recalled = throttle.insists = False
+            wait = self._politeness.crawl_delay_most / 4
+            throttle.opens_at = max(throttle.opens_at, min(not_before, now + wait))  # clocks may jump
+            self._wake(throttle, now)
+        for address in recalled:  # one may have been lent to us before a restart, and be forgotten here
+            throttle = self._throttle(self._addresses, address, self._politeness.per_address)
+            throttle.lent = throttle.recalled = True
+
+    def release_addresses(self, now: float, wall_offset: float) -> list[tuple[str, float]]:
+        """Give back addresses that others wait for or that we do not use; each with when it may be visited next."""
+        if self.alone:
+            return []
+        given = []
+        for name, throttle in list(self._addresses.items()):
+            if not throttle.lent or throttle.open:
+                continue
+            if throttle.recalled or (throttle.idle and throttle.opens_at + _KEPT <= now):
+                given.append((name, max(now, throttle.opens_at) + wall_offset))
+                throttle.lent = throttle.recalled = False
+                if throttle.idle:
+                    del self._addresses[name]
+        return given
+
+    # Sites that failed.
+
+    def second_pass(self, now: float) -> None:
+        """Nothing else is left: let in again what was set aside, each when its wait is over."""
+        for number in sorted(self._aside):
+            site = self._site(number)
+            site.set_aside = False
+            site.second_chance = True
+            self._rest(site, now)
+        self._aside.clear()
+
     def set_aside(self, site: Site) -> None:
         """Leave a site alone until nothing else is left."""
         site.set_aside = True
         self._aside.add(site.number)
+
+    def hold(self, site: Site, now: float) -> None:
+        """A site waits for something that another site, or another worker, must bring."""
+        if not site.held:
+            site.held = True
+            self._held.append((now + _PATIENCE, site.number))
 
     def release(self, site: Site, now: float) -> None:
         """What a held site waited for has come."""
@@ -223,7 +344,7 @@ class Schedule:
 
     def tidy(self, now: float) -> None:
         """Forget throttles that are not in use."""
-        for throttles in (self._domains, self._addresses):
+        for throttles in (self._domains, self._addresses) if self.alone else (self._domains,):
             for name in [name for name, throttle in throttles.items() if throttle.idle and throttle.opens_at <= now]:
                 del throttles[name]
 
@@ -244,6 +365,8 @@ class Schedule:
 
     def _advance(self, now: float) -> None:
         """Do what is due."""
+        while self._held and (self._held[0][0] <= now or not self._site(self._held[0][1]).held):
+            self.release(self._site(self._held.popleft()[1]), now)
         timers = self._timers
         while timers and timers[0].at <= now:
             timer = heapq.heappop(timers)
@@ -293,11 +416,15 @@ class Schedule:
                 throttle.end(visit, now, gap)
                 self._wake(throttle, now)
 
-    def _throttle(self, throttles: dict[str, Throttle], name: str, limit: int) -> Throttle:
+    def _throttle(self, throttles: dict[str, Throttle], name: str, limit: int, *, lent: bool = True) -> Throttle:
         throttle = throttles.get(name)
         if throttle is None:
-            throttle = throttles[name] = Throttle(limit)
+            throttle = throttles[name] = Throttle(limit, lent=lent)
         return throttle
+
+    def _parked(self) -> bool:
+        """Does a site wait for a place?"""
+        return any(throttle.parked for group in (self._domains, self._addresses) for throttle in group.values())
 
     def _park(self, site: Site, throttle: Throttle, now: float) -> None:
         throttle.parked.append(site.number)
@@ -306,7 +433,7 @@ class Schedule:
     def _wake(self, throttle: Throttle, now: float) -> None:
         """Let parked sites try again: one where a gap is kept, else as many as there are places."""
         if throttle.parked and throttle.free(now):
-            places = 1 if throttle.opens_at > 0 else throttle.limit - throttle.open
+            places = 1 if throttle.spaced else throttle.limit - throttle.open
             for _ in range(min(places, len(throttle.parked))):
                 self._make_ready(self._site(throttle.parked.popleft()))
         self._wake_later(throttle, now)
@@ -317,19 +444,13 @@ class Schedule:
             self._at(throttle.opens_at, _What.WAKE, throttle=throttle)
 
     def _last_resort(self, now: float) -> bool:
-        """Nothing is under way and nothing will happen by itself: wake what is parked, then what was set aside."""
+        """Nothing is under way and nothing will happen by itself: wake what is parked."""
         stuck = [
-            throttle for group in (self._domains, self._addresses) for throttle in group.values() if throttle.parked
+            throttle
+            for group in (self._domains, self._addresses)
+            for throttle in group.values()
+            if throttle.parked and throttle.free(now)
         ]
         for throttle in stuck:
             self._wake(throttle, now)
-        if stuck:
-            return True
-        for number in sorted(self._aside):
-            site = self._site(number)
-            site.set_aside = False
-            site.second_chance = True
-            self._make_ready(site)
-        found = bool(self._aside)
-        self._aside.clear()
-        return found
+        return bool(stuck)

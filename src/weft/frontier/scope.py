@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weft.errors import UsageError
+from weft.frontier.blacklist import Blacklist
 from weft.model import FIRST_REQUISITE, Kind, Reason
 from weft.parse.media import Wanted
 from weft.settings import setting
@@ -42,6 +43,7 @@ class Selection:
     max_url: int = setting(2000, "characters of a URL")
     max_site_pages: int = setting(25_000, "pages of one site")
     max_bytes_page: int = setting(2_000_000, "bytes of one page; the rest is cut off")
+    max_hostile: int = setting(3, "pages of one site that harm who reads them, after which it is left alone")
     robots: Literal["obey", "ignore"] = setting("obey", "what to do about robots.txt, robots meta tags and nofollow")
 
 
@@ -55,6 +57,7 @@ class Scope:
         self._prefixes: tuple[str, ...] = ()
         self._by_site: dict[str, Reason | None] = {}  # what the rules say that look at the site alone
         self.wanted = Wanted(settings.types)
+        self.blacklist = Blacklist()
         self._include = _patterns(settings.include, "include")
         self._exclude = _patterns(settings.exclude, "exclude")
 
@@ -83,6 +86,8 @@ class Scope:
         settings = self._settings
         if len(url) > settings.max_url:
             return Reason.URL_LENGTH
+        if self.blacklist.rules and self.blacklist.names(url, site):
+            return Reason.BLACKLISTED
         free = kind >= FIRST_REQUISITE or kind in _FROM_ANYWHERE
         by_site = self._by_site[site] if site in self._by_site else self._judge_site(url, site)
         if by_site is Reason.PORT:
@@ -107,6 +112,7 @@ class Scope:
         page, free = kind < FIRST_REQUISITE, kind >= FIRST_REQUISITE or kind in _FROM_ANYWHERE
         by_site = self._judge_site(url, site)
         yield Reason.URL_LENGTH, len(url) > self._settings.max_url
+        yield Reason.BLACKLISTED, self.blacklist.names(url, site)
         yield Reason.PORT, by_site is Reason.PORT
         yield Reason.EXCLUDED, self._exclude is not None and self._exclude.search(url) is not None
         yield Reason.SCOPE, not free and (by_site is Reason.SCOPE or self._outside(url, kind, depth))

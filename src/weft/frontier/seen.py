@@ -93,7 +93,7 @@ def _make_seen(pages: int, sites: int) -> Arrays:
     while region * SHARDS < 4 * pages:
         region *= 2
     return Arrays(
-        fingerprint=reserve(pages, np.uint64),
+        fingerprint=reserve(pages, np.uint64, large=True),
         table=reserve(region * SHARDS, np.uint32),
         slots=np.full(SHARDS, _FIRST, dtype=np.int64),
         held=np.zeros(SHARDS, dtype=np.int64),
@@ -221,9 +221,11 @@ def _grow(seen: Arrays, shard: np.int64) -> None:
     n = 0
     for slot in range(start, start + old):
         if seen.table[slot] != 0:
-            pages[n] = seen.table[slot]
-            n += 1
+            if seen.fingerprint[seen.table[slot] - 1] != 0:  # else it was given to another worker
+                pages[n] = seen.table[slot]
+                n += 1
             seen.table[slot] = 0
     seen.slots[shard] = old * 2
+    seen.held[shard] = n
     for i in range(n):
         _place(seen, shard, np.int64(pages[i]) - 1)

@@ -60,8 +60,11 @@ class SiteMemory(msgspec.Struct, array_like=True):
     """What is kept of a site across a restart."""
 
     next_visit: float  # wall time before which it is left alone
+    took: float  # its last download
+    address: str  # where it was visited last
     fetched: int  # pages fetched so far
     failures: int  # visits in a row that failed
+    strikes: int  # pages that harmed who read them
     set_aside: bool
     second_chance: bool
     tls: str
@@ -76,6 +79,7 @@ class Site:
     """A site that is, was or will be visited by this worker."""
 
     __slots__ = (
+        "address",
         "crawl_delay",
         "domain",
         "errands",
@@ -92,8 +96,10 @@ class Site:
         "second_chance",
         "set_aside",
         "settings",
+        "strikes",
         "tls",
         "took",
+        "visited",
     )
 
     def __init__(self, number: int, name: str, settings: SiteSettings) -> None:
@@ -104,12 +110,15 @@ class Site:
         self.settings = settings
         self.next_visit = 0.0  # monotonic
         self.took = 0.0  # the last download
+        self.address = ""  # of the last visit
         self.crawl_delay: float | None = None  # as far as it is obeyed
         self.fetched = 0
         self.failures = 0  # visits in a row that did not reach it
+        self.strikes = 0  # pages that harmed who read them
         self.held = False  # its robots.txt is being fetched from another site
         self.set_aside = False
         self.second_chance = False
+        self.visited = False  # a visit is under way, or took place
         self.tls = ""  # the verdict on its certificate; "" before the first handshake
         self.robots: dict[str, Robots] = {}  # by scheme
         self.robots_at: dict[str, float] = {}  # by scheme: wall time when it was had
@@ -134,8 +143,11 @@ class Site:
         return _encode(
             SiteMemory(
                 self.next_visit + wall_offset,
+                self.took,
+                self.address,
                 self.fetched,
                 self.failures,
+                self.strikes,
                 self.set_aside,
                 self.second_chance,
                 self.tls,
@@ -147,8 +159,12 @@ class Site:
         """Take up where an earlier run left off."""
         memory = _decode(data)
         self.next_visit = memory.next_visit - wall_offset
+        self.took = memory.took
+        self.visited = True
+        self.address = memory.address
         self.fetched = memory.fetched
         self.failures = memory.failures
+        self.strikes = memory.strikes
         self.set_aside = memory.set_aside
         self.second_chance = memory.second_chance
         self.tls = memory.tls
@@ -160,5 +176,5 @@ class Errand(msgspec.Struct, frozen=True):
 
     url: str
     hops: int
-    site: int  # for whom
+    owner: str  # the site that it speaks for
     scheme: str

@@ -78,7 +78,7 @@ class TwoLevelHeap:
 def _make_heaps(*, pages: int, sites: int, scored: bool, by_size: bool) -> Heaps:
     """Empty heaps with room for so many pages and sites; only what is used takes memory."""
     return Heaps(
-        pool=reserve(4 * pages, np.int32),
+        pool=reserve(4 * pages, np.int32, large=True),
         free=np.full(len(CAPACITY), -1, dtype=np.int64),
         block=reserve(sites, np.int64),
         kind=reserve(sites, np.int8),
@@ -86,8 +86,8 @@ def _make_heaps(*, pages: int, sites: int, scored: bool, by_size: bool) -> Heaps
         ready=reserve(sites, np.bool_),
         at=reserve(sites, np.int32),
         sites=reserve(sites, np.int32),
-        score=reserve(pages if scored else 1, np.float64),
-        place=reserve(pages if scored else 1, np.int32),
+        score=reserve(pages if scored else 1, np.float64, large=True),
+        place=reserve(pages if scored else 1, np.int32, large=True),
         counts=np.zeros(3, dtype=np.int64),
         by_size=by_size,
     )
@@ -317,13 +317,11 @@ def _page_down(heaps: Heaps, base: int, n: int, at: int) -> None:
 @compiled
 def _ahead(heaps: Heaps, a: int, b: int) -> bool:
     """Does site a come before site b? Both have pending pages."""
+    if heaps.by_size and heaps.length[a] != heaps.length[b]:
+        return bool(heaps.length[a] > heaps.length[b])
     top_a = heaps.pool[heaps.block[a]]
     top_b = heaps.pool[heaps.block[b]]
-    if heaps.by_size:
-        if heaps.length[a] != heaps.length[b]:
-            return bool(heaps.length[a] > heaps.length[b])
-        return bool(top_a < top_b)
-    return _earlier(heaps, top_a, top_b)
+    return bool(top_a < top_b) if heaps.by_size else _earlier(heaps, top_a, top_b)
 
 
 @compiled
@@ -417,7 +415,8 @@ def _move(heaps: Heaps, site: int, kind: int) -> None:
     """Give a site's pages a block of another kind."""
     old, old_kind = heaps.block[site], heaps.kind[site]
     new = _allocate(heaps, kind)
-    heaps.pool[new : new + heaps.length[site]] = heaps.pool[old : old + heaps.length[site]]
+    for i in range(heaps.length[site]):  # most blocks are small: assigning a slice costs more
+        heaps.pool[new + i] = heaps.pool[old + i]
     _release(heaps, old, old_kind)
     heaps.block[site] = new
     heaps.kind[site] = kind

@@ -8,13 +8,17 @@ import pytest
 from tests.unit.frontier.conftest import parsed
 
 from weft.clock import VirtualClock
-from weft.frontier.local import LocalFrontier
+from weft.frontier.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Link, Message, Orders
+from weft.frontier.local import LocalFrontier, Retries
+from weft.frontier.log import Commit
 from weft.frontier.politeness import Politeness
 from weft.frontier.scope import Selection
 from weft.frontier.sites import Overrides, SiteSettings
 from weft.model import Kind, Reason, Turn
 from weft.ordering.larger_sites_first import LargerSitesFirst
 from weft.ordering.priority import Priority
+from weft.store.files import Mark
+from weft.urls import fingerprint
 
 
 def take(frontier: LocalFrontier) -> tuple[Any, Turn]:
@@ -66,7 +70,7 @@ def test_turns__by_priority(make: Any) -> None:
     """An application's priorities decide, and among equals the order of asking."""
     frontier = make(politeness=NO_WAIT, ordering=Priority())
     for number, priority in enumerate((0.0, 2.0, 1.0, 2.0)):
-        frontier.offer(f"http://a.example/{number}", Kind.REQUEST, 0, -1, priority)
+        frontier.offer(f"http://a.example/{number}", Kind.REQUEST, 0, 0, priority)
     assert [url[-1] for url in crawl_order(frontier)] == ["1", "3", "2", "0"]
 
 
@@ -180,17 +184,31 @@ def test_retry__is_not_made_for_a_page_that_is_gone(make: Any) -> None:
     assert frontier.done
 
 
-def test_quota__is_kept_exactly(make: Any) -> None:
+def test_allowance__is_kept_exactly(make: Any) -> None:
     """No more pages are begun than may be fetched; what is given back or tried again does not count."""
     frontier = make(politeness=NO_WAIT)
     for number in range(10):
         frontier.add_seed(f"http://s{number}.example/")
-    frontier.quota = 3
+    frontier.allowance = 3
     visit, turn = take(frontier)
     frontier.give_back(visit, turn)
     frontier.leave(visit, took=0.0)
+    assert not frontier.exhausted
     assert len(crawl_order(frontier)) == 3
     assert frontier.visit() is None
+    assert frontier.exhausted
+    assert frontier.starved
+    frontier.commit(marks={})
+    assert frontier.idle
+    frontier.allowance = 5
+    assert not frontier.starved
+    assert not frontier.idle
+    assert len(crawl_order(frontier)) == 2
+    assert frontier.spent == 5
+    frontier.allowance = 10
+    assert len(crawl_order(frontier)) == 5
+    assert frontier.exhausted
+    assert not frontier.starved, "there is nothing to fetch"
 
 
 def test_links__become_pages_one_deeper(make: Any) -> None:
@@ -265,7 +283,7 @@ def test_list__follows_no_links_but_redirects_of_its_seeds(make: Any) -> None:
     visit, turn = take(frontier)
     targets, _ = frontier.found.follow(visit.site, turn, parsed(turn.url, "/1"))
     assert len(targets) == 1
-    assert frontier.offer("https://www.a.example/", Kind.REDIRECT, 0, turn.page) is None
+    assert frontier.offer("https://www.a.example/", Kind.REDIRECT, 0, turn.id) is None
     frontier.leave(visit, took=0.0)
     assert crawl_order(frontier) == ["https://www.a.example/"]
 
@@ -284,13 +302,13 @@ def test_recover__stands_where_the_last_commit_stood(make: Any, clock: VirtualCl
     second_visit, second_turn = take(first)
     first.settle(second_visit, second_turn, Reason.STATUS_5XX)
     first.leave(second_visit, took=0.0)
-    first.commit(lengths={"volumes/x": 7}, counts=b"n", clean=True)
+    first.commit(marks={"volumes/x": Mark(7, 3, 1)}, counts=b"n", clean=True)
     first.add_seed("http://lost.example/")
 
     again = make()
     last = again.recover()
     assert last is not None
-    assert (last.lengths, last.counts, last.clean) == ({"volumes/x": 7}, b"n", True)
+    assert (last.marks, last.counts, last.clean) == ({"volumes/x": Mark(7, 3, 1)}, b"n", True)
     assert again.known == 6
     assert again.schedule.pending == 5
     site = again.site(again.found.numbers["s0.example"])
@@ -318,8 +336,8 @@ def test_recover__keeps_an_applications_priorities(make: Any) -> None:
     """Scores are part of the memory."""
     frontier = make(ordering=Priority(), politeness=NO_WAIT)
     for number, priority in enumerate((1.0, 3.0, 2.0)):
-        frontier.offer(f"http://a.example/{number}", Kind.REQUEST, 0, -1, priority)
-    frontier.commit(lengths={}, counts=b"")
+        frontier.offer(f"http://a.example/{number}", Kind.REQUEST, 0, 0, priority)
+    frontier.commit(marks={})
     again = make(ordering=Priority(), politeness=NO_WAIT)
     again.recover()
     assert [url[-1] for url in crawl_order(again)] == ["1", "2", "0"]
@@ -330,8 +348,354 @@ def test_recover__a_seed_that_was_admitted_keeps_its_scope(make: Any) -> None:
     frontier = make(selection=Selection(scope="site"))
     frontier.add_seed("http://a.example/")
     frontier.admit("https://moved.example/")
-    frontier.commit(lengths={}, counts=b"")
+    frontier.commit(marks={})
     again = make(selection=Selection(scope="site"))
     again.recover()
     assert again.offer("https://www.moved.example/x", Kind.A, 1, 0) is None
     assert again.offer("https://other.example/", Kind.A, 1, 0) is Reason.SCOPE
+
+
+def test_recover__without_the_last_commits_names_the_sites_that_are_visited_again(make: Any) -> None:
+    """Records whose outputs are gone are dropped: their pages are pending again, or not yet known."""
+    frontier = make(politeness=NO_WAIT)
+    for number in range(3):
+        frontier.add_seed(f"http://s{number}.example/")
+    frontier.commit(marks={}, counts=b"good")
+    for _ in range(2):
+        visit, turn = take(frontier)
+        frontier.found.follow(visit.site, turn, parsed(turn.url, f"http://from-{visit.site.name}/"))
+        frontier.settle(visit, turn, None)
+        frontier.leave(visit, took=0.0)
+        frontier.commit(marks={}, counts=b"bad")
+
+    def intact(commit: Commit) -> bool:
+        return commit.counts == b"good"
+
+    again = make(politeness=NO_WAIT)
+    last = again.recover(None, intact)
+    assert last is not None
+    assert last.counts == b"good"
+    assert again.lost == ["from-s0.example", "from-s1.example", "s0.example", "s1.example"]
+    assert again.known == again.schedule.pending == 3
+    assert crawl_order(again) == [f"http://s{number}.example/" for number in range(3)]
+    whole = make(politeness=NO_WAIT)
+    whole.recover()
+    assert whole.lost == []
+
+
+def test_via__is_the_id_of_the_page_where_it_was_found(make: Any) -> None:
+    """Also across a restart; a seed was found nowhere."""
+    frontier = make(politeness=NO_WAIT)
+    frontier.add_seed("http://a.example/")
+    visit, turn = take(frontier)
+    assert turn.via == 0
+    frontier.found.follow(visit.site, turn, parsed(turn.url, "/x"))
+    frontier.settle(visit, turn, None)
+    frontier.leave(visit, took=0.0)
+    frontier.commit(marks={})
+    again = make(politeness=NO_WAIT)
+    again.recover()
+    assert take(again)[1].via == turn.id == fingerprint("http://a.example/")
+
+
+# --- one of several workers ---
+
+
+def one_of_several(make: Any, *groups: str, incarnation: int = 1, applied: int = 0, **options: Any) -> LocalFrontier:
+    """A frontier that holds some groups."""
+    frontier: LocalFrontier = make(**{"politeness": NO_WAIT, **options})
+    frontier.recover(Begun(incarnation, applied, alone=False))
+    frontier.obey(Orders(messages=[Message(groups=list(groups))], taken=1))
+    return frontier
+
+
+def test_several__links_to_other_groups_go_with_the_next_commit(make: Any) -> None:
+    """They are noted and sent until they are applied; links to what is held become pages, also of other sites of it."""
+    noted: list[str] = []
+    frontier = one_of_several(make, "mine.example", note=lambda _id, url: noted.append(url))
+    frontier.offer("http://mine.example/", Kind.A, 0, 0)
+    visit, turn = take(frontier)
+    page = parsed(turn.url, "http://www.mine.example/", "http://other.example/x", "/y", "http://other.example/x#top")
+    targets, _ = frontier.found.follow(visit.site, turn, page)
+    assert len(targets) == 4
+    assert frontier.known == 3
+    assert "http://other.example/x" in noted
+    assert frontier.report(3, wants=0).batches == [], "what is not committed is not sent"
+    frontier.commit(marks={})
+    for _ in range(2):
+        report = frontier.report(3, wants=0)
+        assert (report.worker, report.incarnation) == (3, 1)
+        (batch,) = report.batches
+        assert batch.links == {"other.example": [Link("http://other.example/x", Kind.A, 1, turn.id)]}
+    frontier.obey(Orders(applied=batch.number, taken=1))
+    assert frontier.report(3, wants=0).batches == []
+
+
+def test_several__what_comes_becomes_pages(make: Any) -> None:
+    """In its order, as deep as it was found, with where it was found; a second time it changes nothing."""
+    frontier = one_of_several(make)
+    links = [Link(f"http://new.example/{number}", Kind.A, number, 77) for number in range(3)]
+    orders = Orders(messages=[Message(groups=["new.example"], links=links)], taken=5)
+    frontier.obey(orders)
+    frontier.obey(orders)
+    assert frontier.known == 3
+    assert frontier.report(0, wants=0).taken == 5
+    visit = frontier.visit()
+    assert visit is not None
+    found = []
+    while visit is not None and (turn := frontier.turn(visit)) is not None:
+        found.append((turn.url, turn.depth, turn.via))
+        frontier.settle(visit, turn, None)
+        frontier.leave(visit, took=0.0)
+        visit = frontier.visit()
+    assert found == [(link.url, link.depth, link.via) for link in links]
+
+
+def test_several__after_a_restart_what_was_checked_out_is_held(make: Any) -> None:
+    """What was not applied is sent again; what was taken in and not committed is asked for again."""
+    frontier = one_of_several(make, "mine.example")
+    frontier.offer("http://other.example/", Kind.A, 1, 7)
+    frontier.commit(marks={})
+    frontier.obey(Orders(messages=[Message(groups=["lost.example"])], taken=2))
+    again = make(politeness=NO_WAIT)
+    again.recover(Begun(2, 0, alone=False))
+    assert again.holdings.groups == {"mine.example"}
+    report = again.report(0, wants=0)
+    assert (report.incarnation, report.taken, report.settled) == (2, 1, 0)
+    assert [list(batch.links) for batch in report.batches] == [["other.example"]]
+    once_more = make(politeness=NO_WAIT)
+    once_more.recover(Begun(3, report.batches[0].number, alone=False))
+    assert once_more.report(0, wants=0).batches == []
+
+
+def test_several__groups_are_wanted_while_too_few_sites_are_at_hand(make: Any) -> None:
+    """Enough for all connections, and no more; none when nothing may be fetched."""
+    frontier = one_of_several(make, politeness=Politeness(wait=0.0, connections=5))
+    assert frontier.wants == 10
+    for number in range(6):
+        frontier.obey(Orders(messages=[Message(groups=[f"s{number}.example"])], taken=number + 2))
+        frontier.offer(f"http://s{number}.example/", Kind.A, 1, 7)
+    assert frontier.wants == 0
+    assert frontier.report(0, wants=9).wants == 9
+    frontier.allowance = 0
+    assert frontier.report(0, wants=9).wants == 0
+    assert frontier.report(0, wants=9).idle
+
+
+def test_alone__every_group_is_ours_and_claimed(make: Any) -> None:
+    """Nothing is sent anywhere but the claim."""
+    frontier = make(politeness=NO_WAIT)
+    frontier.recover(Begun(1, 0, alone=True))
+    frontier.offer("http://a.example/", Kind.A, 1, 7)
+    frontier.offer("http://www.b.example/", Kind.A, 1, 7)
+    assert frontier.known == 2
+    frontier.commit(marks={})
+    (batch,) = frontier.report(0, wants=0).batches
+    assert (batch.claimed, batch.links) == (["a.example", "b.example"], {})
+
+
+def test_report__idle_is_who_can_do_nothing_by_itself(make: Any, clock: VirtualClock) -> None:
+    """Not while a visit is under way, a site rests, a page is to be tried again or one is ready."""
+    frontier = make(retries=Retries(retry_pauses=(60.0,)))
+    assert frontier.report(0, wants=1).idle
+    frontier.add_seed("http://a.example/1")
+    frontier.add_seed("http://a.example/2")
+    frontier.commit(marks={})
+    assert not frontier.report(0, wants=1).idle
+    visit, turn = take(frontier)
+    assert not frontier.report(0, wants=1).idle
+    frontier.enter(visit, "192.0.2.1")
+    frontier.settle(visit, turn, Reason.STATUS_5XX)
+    frontier.leave(visit, took=0.0)
+    assert not frontier.report(0, wants=1).idle
+    clock.advance(2.0)
+    visit, turn = take(frontier)
+    frontier.settle(visit, turn, None)
+    frontier.leave(visit, took=0.0)
+    assert frontier.report(0, wants=1).pending == 1
+    assert not frontier.report(0, wants=1).idle, "a page is to be tried again"
+    clock.advance(60.0)
+    visit, turn = take(frontier)
+    frontier.settle(visit, turn, None)
+    frontier.leave(visit, took=0.0)
+    clock.advance(60.0)
+    assert frontier.visit() is None
+    assert frontier.report(0, wants=1).idle
+
+
+def test_report__with_links_that_are_not_yet_sent_nobody_is_idle(make: Any) -> None:
+    """The last page may end while a commit is being written: what it leads to is part of the next one."""
+    frontier = one_of_several(make)
+    frontier.commit(marks={})
+    assert frontier.report(0, wants=1).idle
+    frontier.pack(marks={}, counts=b"")
+    frontier.offer("http://other.example/", Kind.A, 1, 7)
+    frontier.write(sync=False)
+    frontier.written()
+    report = frontier.report(0, wants=1)
+    assert report.batches == []
+    assert not report.idle
+    frontier.commit(marks={})
+    report = frontier.report(0, wants=1)
+    assert [list(batch.links) for batch in report.batches] == [["other.example"]]
+    assert report.idle
+
+
+def test_report__with_a_scope_that_is_not_yet_sent_nobody_is_idle(make: Any) -> None:
+    """Others may have links that wait for it."""
+    frontier = one_of_several(make, selection=Selection(scope="site"))
+    frontier.commit(marks={})
+    frontier.admit("http://moved.example/")
+    assert not frontier.report(0, wants=1).idle
+    frontier.commit(marks={})
+    assert frontier.report(0, wants=1).idle
+
+
+def test_report__starved_is_who_has_pages_and_no_leave_to_fetch_them(make: Any, clock: VirtualClock) -> None:
+    """Also while its site rests; not who has nothing to fetch, nor who has leave."""
+    frontier = make()
+    frontier.allowance = 0
+    assert not frontier.report(0, wants=1).starved
+    frontier.add_seed("http://a.example/1")
+    frontier.add_seed("http://a.example/2")
+    assert frontier.report(0, wants=1).starved
+    frontier.allowance = 1
+    assert not frontier.report(0, wants=1).starved
+    visit, turn = take(frontier)
+    frontier.enter(visit, "192.0.2.1")
+    frontier.settle(visit, turn, None)
+    frontier.leave(visit, took=0.0)
+    assert frontier.report(0, wants=1).starved
+    frontier.allowance = None
+    assert not frontier.report(0, wants=1).starved
+    clock.advance(2.0)
+    visit, turn = take(frontier)
+    frontier.settle(visit, turn, None)
+    frontier.leave(visit, took=0.0)
+    frontier.allowance = 2
+    assert not frontier.report(0, wants=1).starved
+
+
+def test_report__says_when_sites_change_lists(make: Any) -> None:
+    """Each change once: being crawled, crawled, set aside."""
+    frontier = make(politeness=NO_WAIT, retries=Retries(retry_pauses=()))
+
+    def lists() -> list[dict[str, int]]:
+        frontier.commit(marks={})
+        batches = frontier.report(0, wants=0).batches
+        frontier.obey(Orders(applied=batches[-1].number if batches else 0))
+        return [batch.lists for batch in batches if batch.lists]
+
+    frontier.add_seed("http://a.example/1")
+    frontier.add_seed("http://a.example/2")
+    lists()
+    for expected in (BEING_CRAWLED, CRAWLED):
+        visit, turn = take(frontier)
+        frontier.settle(visit, turn, None)
+        frontier.leave(visit, took=0.0)
+        assert lists() == [{"a.example": expected}]
+        assert lists() == []
+    frontier.add_seed("http://b.example/1")
+    frontier.add_seed("http://b.example/2")
+    visit, turn = take(frontier)
+    frontier.leave(visit, took=0.0, pause=frontier.failed(visit.site))
+    assert lists() == [{"b.example": SET_ASIDE}]
+    assert frontier.report(0, wants=0).aside == 1
+
+
+def test_obey__the_blacklist_holds_for_links_and_for_pages_that_wait(make: Any) -> None:
+    """It changes when it has changed, and is left alone when not."""
+    frontier = make(politeness=NO_WAIT)
+    frontier.add_seed("http://a.example/1")
+    frontier.add_seed("http://b.example/1")
+    frontier.obey(Orders(rules=["a.example"], rules_at=3))
+    assert frontier.offer("http://a.example/2", Kind.A, 1, 7) is Reason.BLACKLISTED
+    frontier.obey(Orders(rules_at=3))
+    assert frontier.offer("http://a.example/3", Kind.A, 1, 7) is Reason.BLACKLISTED
+    assert crawl_order(frontier) == ["http://b.example/1"]
+    assert frontier.refused[Reason.BLACKLISTED] == 1
+    assert frontier.report(0, wants=0).rules == 3
+    frontier.obey(Orders(rules=[], rules_at=4))
+    assert frontier.offer("http://a.example/3", Kind.A, 1, 7) is None
+
+
+def test_obey__scope_that_others_let_in_is_let_in_here(make: Any) -> None:
+    """It is not told to others again."""
+    frontier = make(politeness=NO_WAIT, selection=Selection(scope="site"))
+    frontier.add_seed("http://a.example/")
+    frontier.obey(Orders(scope=["http://moved.example/"], scope_at=9))
+    assert frontier.offer("http://moved.example/x", Kind.A, 1, 7) is None
+    assert frontier.report(0, wants=0).scope == 9
+    frontier.commit(marks={})
+    (batch,) = frontier.report(0, wants=0).batches
+    assert "http://moved.example/" not in batch.scope
+
+
+def test_obey__a_pause_and_a_speed_hold_back_visits_and_turns(make: Any, clock: VirtualClock) -> None:
+    """Nothing begins while the crawl is paused; with a speed pages come one by one, and it is said that more could."""
+    frontier = make(politeness=Politeness(wait=0.0, per_visit=10, margin=0.0))
+    for number in range(20):
+        frontier.add_seed(f"http://s{number % 2}.example/{number}")
+    frontier.obey(Orders(paused=True))
+    assert frontier.visit() is None
+    frontier.obey(Orders(speed=(1.0, None)))
+    assert frontier.visit() is None
+    times: list[float] = []
+    while len(times) < 5:
+        event = frontier.next_event()
+        assert event is not None
+        clock.move_to(max(event, clock.now() + 0.001))
+        while (visit := frontier.visit()) is not None:
+            while (turn := frontier.turn(visit)) is not None:
+                times.append(clock.now())
+                frontier.settle(visit, turn, None)
+            frontier.leave(visit, took=0.0)
+    assert times == [pytest.approx(1001.0 + number, abs=0.01) for number in range(5)]
+    assert frontier.report(0, wants=0).hungry
+    assert not frontier.report(0, wants=0).hungry, "it is said once"
+    frontier.obey(Orders())
+    assert len(crawl_order(frontier)) == 15
+
+
+def test_obey__a_second_pass_is_made_once(make: Any) -> None:
+    """What was set aside comes back when the global frontier says so, not again with every report."""
+    frontier = make(politeness=NO_WAIT, retries=Retries(retry_pauses=()))
+    frontier.add_seed("http://dead.example/1")
+    frontier.add_seed("http://late.example/1")
+
+    def fail() -> str:
+        visit = frontier.visit()
+        assert visit is not None
+        frontier.leave(visit, took=0.0, pause=frontier.failed(visit.site))
+        return str(visit.site.name)
+
+    assert fail() == "dead.example"
+    frontier.obey(Orders(second_pass=0))
+    assert frontier.schedule.aside == 1
+    frontier.obey(Orders(second_pass=1))
+    assert frontier.schedule.aside == 0
+    assert fail() == "dead.example"
+    assert fail() == "late.example"
+    frontier.obey(Orders(second_pass=1))
+    assert frontier.schedule.aside == 1
+    frontier.obey(Orders(second_pass=2))
+    assert frontier.schedule.aside == 0
+
+
+def test_obey__an_old_second_pass_lets_nothing_in(make: Any) -> None:
+    """A worker that starts again begins to count where the global frontier is."""
+    options: dict[str, Any] = {"politeness": NO_WAIT, "retries": Retries(retry_pauses=())}
+    frontier = make(**options)
+    frontier.recover(Begun(1, 0, alone=True, second_pass=1))
+    frontier.add_seed("http://dead.example/1")
+    visit, _ = take(frontier)
+    frontier.leave(visit, took=0.0, pause=frontier.failed(visit.site))
+    frontier.commit(marks={}, clean=True)
+    frontier.add_seed("http://alive.example/1")
+    again = make(**options)
+    again.recover(Begun(2, 0, alone=True, second_pass=1))
+    assert again.schedule.aside == 1
+    again.obey(Orders(second_pass=1))
+    assert again.schedule.aside == 1
+    again.obey(Orders(second_pass=2))
+    assert again.schedule.aside == 0

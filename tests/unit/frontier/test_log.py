@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import WeftError
-from weft.frontier.log import Commit, Entry, FrontierLog
+from weft.frontier.log import DEEPEST, Commit, Entry, FrontierLog
+from weft.store.files import Mark
+from weft.store.store import SETTLED
 
 
 def filled(path: Path, commits: int, pages: int) -> FrontierLog:
@@ -18,14 +20,14 @@ def filled(path: Path, commits: int, pages: int) -> FrontierLog:
     for commit in range(commits):
         for number in range(pages):
             page = commit * pages + number
-            log.append(page + 1, f"http://a.example/{'é' * (page % 5)}{page}", page - 1, page % 7, page % 16, 1)
-        log.commit(Commit(sites=[f"s{commit}"], lengths={"x": commit}))
+            log.append(page + 1, f"http://a.example/{'é' * (page % 5)}{page}", page + 9, page % 7, page % 16, 1)
+        log.commit(Commit(sites=[f"s{commit}"], marks={"x": Mark(commit, 0, 0)}))
     return log
 
 
 def expected(page: int) -> Entry:
     """What `filled` wrote of a page."""
-    return Entry(f"http://a.example/{'é' * (page % 5)}{page}", page - 1, page % 7, page % 16, 1)
+    return Entry(f"http://a.example/{'é' * (page % 5)}{page}", page + 9, page % 7, page % 16, 1)
 
 
 def test_log__gives_every_page_back_by_its_number(tmp_path: Path) -> None:
@@ -55,7 +57,7 @@ def test_log__a_torn_end_is_cut_off(cut: int, tmp_path_factory: pytest.TempPathF
     whole = len(list(log.replay()))
     assert whole < 3
     assert log.pages == 4 * whole
-    log.append(1000, "http://new.example/", -1, 0, 0, 0)
+    log.append(1000, "http://new.example/", 0, 0, 0, 0)
     log.commit(Commit())
     log.close()
     again = FrontierLog(path)
@@ -95,9 +97,230 @@ def test_log__read_only_changes_nothing(tmp_path: Path) -> None:
 def test_log__on_a_full_disk_says_what_to_do() -> None:
     """A commit that cannot be written is an error with a way out, not one of the operating system's."""
     log = FrontierLog(Path("/dev/full"))
-    log.append(1, "http://a.example/", -1, 0, 0, 0)
+    log.append(1, "http://a.example/", 0, 0, 0, 0)
     with pytest.raises(WeftError) as caught:
         log.commit(Commit())
     assert "No space left" in caught.value.what
     assert "make room" in (caught.value.todo or "")
     log.close()
+
+
+# --- records whose outputs are not there ---
+
+
+def appended(path: Path, records: int) -> None:
+    """A log of records with one page each."""
+    log = FrontierLog(path)
+    for number in range(records):
+        log.append(number + 1, f"http://a.example/{number}", 0, 0, 0, 1)
+        log.commit(Commit(number=number, sites=[f"s{number}"]))
+    log.close()
+
+
+@pytest.mark.parametrize("damaged", range(SETTLED + 1))
+def test_replay__drops_records_at_the_end_whose_outputs_are_not_there(tmp_path: Path, damaged: int) -> None:
+    """They are listed, oldest first, their pages are gone, and the log goes on in their place."""
+    appended(tmp_path / "log", 8)
+    log = FrontierLog(tmp_path / "log")
+    records = list(log.replay(lambda commit: commit.number < 8 - damaged))
+    assert [record.commit.number for record in records] == list(range(8 - damaged))
+    assert [commit.number for commit in log.dropped] == list(range(8 - damaged, 8))
+    assert [commit.sites for commit in log.dropped] == [[f"s{number}"] for number in range(8 - damaged, 8)]
+    assert log.pages == 8 - damaged
+    log.append(99, "http://b.example/", 0, 0, 0, 1)
+    log.commit(Commit(number=99))
+    log.close()
+    again = FrontierLog(tmp_path / "log")
+    numbers = [record.commit.number for record in again.replay()]
+    assert numbers == [*range(8 - damaged), 99]
+    assert again.entry(8 - damaged).url == "http://b.example/"
+    assert again.dropped == []
+    again.close()
+
+
+@pytest.mark.parametrize("records", [0, 1, 2, 3, 4, 9])
+def test_replay__looks_at_the_last_few_records_only(tmp_path: Path, records: int) -> None:
+    """What is older is settled, and is not dropped whatever became of its outputs."""
+    appended(tmp_path / "log", records)
+    asked: list[int] = []
+
+    def gone(commit: Commit) -> bool:
+        asked.append(commit.number)
+        return False
+
+    log = FrontierLog(tmp_path / "log")
+    kept = [record.commit.number for record in log.replay(gone)]
+    oldest = max(0, records - SETTLED)
+    assert asked == [oldest][:records], "the others go with it"
+    assert kept == list(range(oldest))
+    log.close()
+
+
+@pytest.mark.parametrize("records", [0, 1, 2, 3, 4, 9])
+def test_replay__asks_for_each_of_the_last_records_once(tmp_path: Path, records: int) -> None:
+    """The oldest first, as long as all is there."""
+    appended(tmp_path / "log", records)
+    asked: list[int] = []
+
+    def there(commit: Commit) -> bool:
+        asked.append(commit.number)
+        return True
+
+    log = FrontierLog(tmp_path / "log")
+    assert len(list(log.replay(there))) == records
+    assert asked == list(range(max(0, records - SETTLED), records))
+    assert log.dropped == []
+    log.close()
+
+
+def test_replay__a_good_record_behind_a_bad_one_goes_too(tmp_path: Path) -> None:
+    """It stands on what the bad one says."""
+    appended(tmp_path / "log", 6)
+    log = FrontierLog(tmp_path / "log")
+    assert [record.commit.number for record in log.replay(lambda commit: commit.number != 4)] == [0, 1, 2, 3]
+    assert [commit.number for commit in log.dropped] == [4, 5]
+    assert log.pages == 4
+    log.close()
+    again = FrontierLog(tmp_path / "log")
+    assert len(list(again.replay())) == 4
+    again.close()
+
+
+def test_replay__of_a_reader_drops_nothing_from_the_file(tmp_path: Path) -> None:
+    """It may look as it likes."""
+    appended(tmp_path / "log", 5)
+    before = (tmp_path / "log").read_bytes()
+    log = FrontierLog(tmp_path / "log", read_only=True)
+    assert len(list(log.replay(lambda _commit: False))) == 5 - SETTLED
+    log.close()
+    assert (tmp_path / "log").read_bytes() == before
+
+
+@pytest.mark.parametrize("lost", [1, 50, 511])
+def test_replay__a_torn_last_block_is_cut_off(tmp_path: Path, lost: int) -> None:
+    """The length of the file is right, and its last block was never written: zeros stand there."""
+    filled(tmp_path / "log", 3, 40).close()
+    data = (tmp_path / "log").read_bytes()
+    (tmp_path / "log").write_bytes(data[:-lost] + bytes(lost))
+    log = FrontierLog(tmp_path / "log")
+    assert [record.commit.sites for record in log.replay()] == [["s0"], ["s1"]]
+    assert log.dropped == [], "it was never whole"
+    log.append(1000, "http://new.example/", 0, 0, 0, 0)
+    log.commit(Commit())
+    log.close()
+    again = FrontierLog(tmp_path / "log")
+    assert len(list(again.replay())) == 3
+    assert again.entry(80).url == "http://new.example/"
+    again.close()
+
+
+@given(garbage=st.binary(min_size=1, max_size=200))
+def test_replay__garbage_behind_the_end_is_cut_off(garbage: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whatever it is, also when it begins like a record and says that it is very long."""
+    path = tmp_path_factory.mktemp("log") / "log"
+    filled(path, 2, 3).close()
+    whole = path.read_bytes()
+    for behind in (garbage, b"weft" + garbage, b"weft\0\0\0\0" + b"\xff" * 8 + garbage, whole[:40] + garbage):
+        path.write_bytes(whole + behind)
+        log = FrontierLog(path)
+        assert len(list(log.replay())) == 2
+        log.close()
+        assert path.read_bytes() == whole
+
+
+def test_replay__a_dropped_record_and_garbage_behind_it_go_together(tmp_path: Path) -> None:
+    """What follows the last good record is cut off, of either kind."""
+    appended(tmp_path / "log", 4)
+    whole = (tmp_path / "log").read_bytes()
+    (tmp_path / "log").write_bytes(whole + b"weft half")
+    log = FrontierLog(tmp_path / "log")
+    assert len(list(log.replay(lambda commit: commit.number < 3))) == 3
+    log.close()
+    assert whole.startswith((tmp_path / "log").read_bytes())
+    assert 0 < (tmp_path / "log").stat().st_size < len(whole)
+
+
+# --- a record that is being written ---
+
+
+def test_pack__its_pages_can_be_read_before_they_are_written(tmp_path: Path) -> None:
+    """At every moment of a commit every page can be read: written, packed, and new since."""
+    log = filled(tmp_path / "log", 2, 3)
+    for page in range(6, 9):
+        log.append(page + 1, expected(page).url, page + 9, page % 7, page % 16, 1)
+
+    def check(pages: int) -> None:
+        assert log.pages == pages
+        assert [log.entry(page) for page in range(pages)] == [expected(page) for page in range(pages)]
+
+    check(9)
+    log.pack(Commit(sites=["s2"]))
+    check(9)
+    log.append(10, expected(9).url, 18, 9 % 7, 9, 1)
+    check(10)
+    size = (tmp_path / "log").stat().st_size
+    log.write(sync=True)
+    assert (tmp_path / "log").stat().st_size > size
+    check(10)
+    log.written()
+    check(10)
+    log.commit(Commit(sites=["s3"]))
+    check(10)
+    log.close()
+    again = FrontierLog(tmp_path / "log")
+    assert [record.commit.sites for record in again.replay()] == [["s0"], ["s1"], ["s2"], ["s3"]]
+    assert [again.entry(page) for page in range(10)] == [expected(page) for page in range(10)]
+    again.close()
+
+
+def test_pack__that_was_never_written_is_not_there(tmp_path: Path) -> None:
+    """The process ended between the two steps: the commit did not happen."""
+    log = filled(tmp_path / "log", 1, 3)
+    log.append(4, "http://a.example/lost", 0, 0, 0, 1)
+    log.pack(Commit(sites=["lost"]))
+    log.close()
+    again = FrontierLog(tmp_path / "log")
+    assert [record.commit.sites for record in again.replay()] == [["s0"]]
+    assert again.pages == 3
+    again.close()
+
+
+def test_pack__one_record_at_a_time(tmp_path: Path) -> None:
+    """A second one before the first is written is a fault of ours."""
+    log = FrontierLog(tmp_path / "log")
+    log.pack(Commit())
+    with pytest.raises(AssertionError, match="one record at a time"):
+        log.pack(Commit())
+    log.close()
+
+
+def test_record__keeps_everything_of_a_commit(tmp_path: Path) -> None:
+    """Every field comes back, the largest id included, and depths beyond the deepest count as that."""
+    commit = Commit(
+        sites=["é.example"],
+        settled=b"1234",
+        refused=b"5678",
+        delayed=[(1, 2, 3.5)],
+        states=[(7, b"state")],
+        robots=[(7, "https", b"robots")],
+        scores=b"12345678",
+        scope=["http://a.example/"],
+        marks={"pages/part-0-00001.arrow": Mark(10, 5, 2**32 - 1)},
+        counts=b"counts",
+        batch=b"batch",
+        number=9,
+        taken=2**40,
+        groups=["a.example"],
+        left=[3],
+        clean=True,
+    )
+    log = FrontierLog(tmp_path / "log")
+    log.append(2**64 - 1, "http://a.example/", 2**64 - 1, 2**31 - 1, DEEPEST + 1, 255)
+    log.commit(commit, sync=True)
+    log.close()
+    again = FrontierLog(tmp_path / "log")
+    (record,) = again.replay()
+    assert record.commit == commit
+    assert record.fingerprints.tolist() == [2**64 - 1]
+    assert again.entry(0) == Entry("http://a.example/", 2**64 - 1, 2**31 - 1, DEEPEST, 255)
+    again.close()

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from weft.clock import VirtualClock
-from weft.frontier.local import LocalFrontier
+from weft.frontier.contract import Begun
+from weft.frontier.local import LocalFrontier, Retries
 from weft.frontier.politeness import Politeness, Throttle
 from weft.frontier.schedule import Visit
-from weft.frontier.sites import Errand, Overrides, SiteSettings
+from weft.frontier.sites import Errand, Overrides, RobotsRecord, SiteSettings
 from weft.model import Reason
 
 
@@ -234,7 +235,15 @@ def test_failing_site__is_paused_then_set_aside_then_given_up(make: Any, clock: 
     assert alive is not None
     assert alive.site.name == "alive.example"
     frontier.settle(alive, frontier.turn(alive), None)
+    assert not frontier.idle
     frontier.leave(alive, took=0.0)
+    clock.advance(1e6)
+    assert frontier.visit() is None, "the end of the crawl is for the global frontier to see"
+    frontier.commit(marks={})
+    assert frontier.idle
+    assert frontier.schedule.aside == 1
+    frontier.schedule.second_pass(clock.now())
+    assert frontier.schedule.aside == 0
     while (last := frontier.visit()) is None:
         clock.move_to(frontier.schedule.next_event())
     assert last.site.name == "dead.example"
@@ -245,12 +254,263 @@ def test_failing_site__is_paused_then_set_aside_then_given_up(make: Any, clock: 
     assert frontier.refused[Reason.SITE_FAILED] > 0
 
 
+def test_second_pass__keeps_the_waits_of_sites(make: Any, clock: VirtualClock) -> None:
+    """A site that was visited a moment ago rests as long as it must; one that was visited before is ready."""
+    frontier = make()
+    for name in ("early", "late"):
+        frontier.add_seed(f"http://{name}.example/1")
+        frontier.add_seed(f"http://{name}.example/2")
+    for number, visit in enumerate([begin(frontier, "192.0.2.1"), begin(frontier, "192.0.2.2")]):
+        clock.advance(1.5 * number)
+        frontier.schedule.set_aside(visit.site)
+        finish(frontier, visit)
+    clock.advance(0.5)
+    assert frontier.visit() is None
+    frontier.schedule.second_pass(clock.now())
+    first = frontier.visit()
+    assert first is not None
+    assert first.site.name == "early.example"
+    assert frontier.visit() is None
+    clock.advance(1.5)
+    second = frontier.visit()
+    assert second is not None
+    assert second.site.name == "late.example"
+
+
+# --- after a restart ---
+
+
+def stopped(frontier: LocalFrontier, *, clean: bool) -> None:
+    """Two sites of one domain and one of another; one visit, and the end."""
+    for name in ("a.one.example", "b.one.example", "c.two.example"):
+        frontier.add_seed(f"http://{name}/1")
+        frontier.add_seed(f"http://{name}/2")
+    finish(frontier, begin(frontier, "192.0.2.1"))
+    frontier.commit(marks={}, clean=clean)
+
+
+def name_of(visit: Visit | None) -> str | None:
+    """The site of a visit."""
+    return None if visit is None else visit.site.name
+
+
+def test_resume__after_a_clean_stop_goes_on_where_it_was(make: Any, clock: VirtualClock) -> None:
+    """A site rests for what is left of its wait, its domain for what is left of the gap; others are free at once."""
+    stopped(make(), clean=True)
+    clock.advance(0.25)
+    again = make()
+    again.recover()
+    assert name_of(again.visit()) == "c.two.example"
+    assert again.visit() is None
+    clock.advance(0.249)
+    assert again.visit() is None
+    clock.advance(0.001)
+    visit = begin(again, "192.0.2.2")
+    assert visit.site.name == "b.one.example"
+    again.answered(visit)
+    clock.advance(1.499)
+    assert again.visit() is None
+    clock.advance(0.001)
+    assert name_of(again.visit()) == "a.one.example"
+
+
+def test_resume__after_a_crash_leaves_every_site_alone_for_its_wait(make: Any, clock: VirtualClock) -> None:
+    """Any of them may have been visited behind the last commit, until this moment."""
+    stopped(make(), clean=False)
+    clock.advance(1000.0)
+    again = make()
+    again.recover()
+    assert again.visit() is None
+    assert again.next_event() is not None
+    clock.advance(1.999)
+    assert again.visit() is None
+    clock.advance(0.001)
+    assert {name_of(again.visit()) for _ in range(2)} == {"a.one.example", "c.two.example"}
+
+
+def test_resume__after_a_crash_a_crawl_without_waits_begins_at_once(make: Any) -> None:
+    """Where nothing is kept between visits there is nothing to hold back for."""
+    options = {"politeness": Politeness(wait=0.0)}
+    stopped(make(**options), clean=False)
+    again = make(**options)
+    again.recover()
+    assert again.visit() is not None
+
+
+def test_resume__a_clock_that_jumped_does_not_stop_a_site_for_ever(make: Any, clock: VirtualClock) -> None:
+    """A site is left alone for at most as long as a server may ask for."""
+    frontier = make(politeness=Politeness(wait=2.0, margin=0.0, retry_after_most=100.0))
+    frontier.add_seed("http://a.example/1")
+    frontier.add_seed("http://a.example/2")
+    visit = begin(frontier, "192.0.2.1")
+    frontier.leave(visit, took=0.0, pause=1e9)
+    frontier.commit(marks={}, clean=True)
+    again = make(politeness=Politeness(wait=2.0, margin=0.0, retry_after_most=100.0))
+    again.recover()
+    clock.advance(99.0)
+    assert again.visit() is None
+    clock.advance(1.0)
+    assert again.visit() is not None
+
+
+def test_resume__what_was_set_aside_still_is(make: Any, clock: VirtualClock) -> None:
+    """Also across a restart a site that kept failing waits for the end of the crawl."""
+    frontier = make(retries=Retries(retry_pauses=()))
+    frontier.add_seed("http://dead.example/1")
+    frontier.add_seed("http://dead.example/2")
+    visit = begin(frontier, "192.0.2.1")
+    frontier.leave(visit, took=0.0, pause=frontier.failed(visit.site))
+    assert frontier.schedule.aside == 1
+    frontier.commit(marks={}, clean=True)
+    again = make(retries=Retries(retry_pauses=()))
+    again.recover()
+    clock.advance(1e6)
+    assert again.visit() is None
+    assert again.idle
+    assert again.schedule.aside == 1
+    again.schedule.second_pass(clock.now())
+    assert name_of(again.visit()) == "dead.example"
+
+
+# --- addresses that are lent ---
+
+
+@pytest.fixture
+def several(make: Any) -> LocalFrontier:
+    """A frontier of one of several workers, that holds two groups."""
+    frontier: LocalFrontier = make()
+    frontier.recover(Begun(1, 0, alone=False))
+    for name in ("a.example", "b.example"):
+        frontier.holdings.check_out(name)
+        frontier.add_seed(f"http://{name}/1")
+        frontier.add_seed(f"http://{name}/2")
+    return frontier
+
+
+def test_address__must_be_lent_where_there_are_several_workers(several: LocalFrontier, clock: VirtualClock) -> None:
+    """A visit to one that is not waits, and says what it waits for; when it is lent the visit is made."""
+    visit = several.visit()
+    assert visit is not None
+    turn = several.turn(visit)
+    assert turn is not None
+    assert several.schedule.wanted() == []
+    assert not several.enter(visit, "192.0.2.1")
+    several.give_back(visit, turn)
+    assert several.schedule.wanted() == [("192.0.2.1", False)]
+    assert not several.idle, "it waits for an answer"
+    several.schedule.lend([("192.0.2.1", 0.0)], [], clock.now())
+    assert several.schedule.wanted() == []
+    assert begin(several, "192.0.2.1").site is visit.site
+
+
+def test_address__is_not_visited_before_its_time(several: LocalFrontier, clock: VirtualClock) -> None:
+    """Whoever had it before may have visited it a moment ago. Clocks may jump, so it is never long."""
+    several.schedule.lend([("192.0.2.1", clock.now() + 0.5), ("192.0.2.2", clock.now() + 1e9)], [], clock.now())
+    for address in ("192.0.2.1", "192.0.2.2"):
+        visit = several.visit()
+        assert visit is not None
+        assert not several.enter(visit, address)
+    for site, address, wait in (("a.example", "192.0.2.1", 0.5), ("b.example", "192.0.2.2", 74.5)):
+        clock.advance(wait - 0.001)
+        assert several.visit() is None
+        clock.advance(0.001)
+        assert begin(several, address).site.name == site
+
+
+def test_address__all_of_its_places_are_used_when_it_is_lent(make: Any, clock: VirtualClock) -> None:
+    """Where no gap is kept: as many sites enter as may, though all of them were parked."""
+    frontier = make(politeness=Politeness(wait=0.0, per_address=4))
+    frontier.recover(Begun(1, 0, alone=False))
+    for number in range(6):
+        frontier.holdings.check_out(f"s{number}.example")
+        frontier.add_seed(f"http://s{number}.example/")
+    while (visit := frontier.visit()) is not None:
+        assert not frontier.enter(visit, "192.0.2.1")
+    frontier.schedule.lend([("192.0.2.1", 999.0)], [], clock.now())
+    entered = []
+    while (visit := frontier.visit()) is not None:
+        turn = frontier.turn(visit)
+        if frontier.enter(visit, "192.0.2.1"):
+            entered.append(visit)
+        else:
+            frontier.give_back(visit, turn)
+    assert [visit.site.name for visit in entered] == [f"s{number}.example" for number in range(4)]
+    for visit in entered:
+        finish(frontier, visit)
+    assert {name_of(frontier.visit()) for _ in range(3)} == {"s4.example", "s5.example", None}
+
+
+def test_address__sites_that_wait_for_it_come_one_by_one_where_a_gap_is_kept(make: Any, clock: VirtualClock) -> None:
+    """The next is woken when the gap behind the one before is over."""
+    frontier = make(politeness=Politeness(wait=2.0, per_address=4, margin=0.0))
+    frontier.recover(Begun(1, 0, alone=False))
+    for number in range(3):
+        frontier.holdings.check_out(f"s{number}.example")
+        frontier.add_seed(f"http://s{number}.example/")
+    while (visit := frontier.visit()) is not None:
+        assert not frontier.enter(visit, "192.0.2.1")
+    frontier.schedule.lend([("192.0.2.1", 999.0)], [], clock.now())
+    for number in range(3):
+        visit = begin(frontier, "192.0.2.1")
+        assert visit.site.name == f"s{number}.example"
+        frontier.answered(visit)
+        while (early := frontier.visit()) is not None:
+            assert not frontier.enter(early, "192.0.2.1")
+        clock.advance(0.499)
+        assert frontier.visit() is None
+        clock.advance(0.001)
+
+
+def test_address__is_given_back_when_others_want_it(several: LocalFrontier, clock: VirtualClock) -> None:
+    """Not while a visit is open there, and no visit begins there meanwhile; with when it may be visited next."""
+    several.schedule.lend([("192.0.2.1", 0.0)], [], clock.now())
+    visit = begin(several, "192.0.2.1")
+    several.answered(visit)
+    several.schedule.lend([], ["192.0.2.1"], clock.now())
+    assert several.schedule.release_addresses(clock.now(), 0.0) == []
+    clock.advance(0.6)
+    other = several.visit()
+    assert other is not None
+    assert not several.enter(other, "192.0.2.1"), "it is wanted back"
+    several.leave(visit, took=0.0)
+    ((address, next_visit),) = several.schedule.release_addresses(clock.now(), 5000.0)
+    assert address == "192.0.2.1"
+    assert next_visit >= clock.now() + 5000.0
+    assert several.schedule.wanted() == [("192.0.2.1", False)], "a site still waits there"
+    assert several.schedule.release_addresses(clock.now(), 0.0) == []
+
+
+def test_address__that_is_not_used_is_given_back(several: LocalFrontier, clock: VirtualClock) -> None:
+    """After a minute; one that this worker has forgotten, because it was started anew, at once when it is wanted."""
+    several.schedule.lend([("192.0.2.1", 0.0)], [], clock.now())
+    several.schedule.tidy(clock.now())
+    clock.advance(30.0)
+    several.schedule.lend([("192.0.2.2", clock.now())], [], clock.now())
+    clock.advance(31.0)
+    assert several.schedule.release_addresses(clock.now(), 0.0) == [("192.0.2.1", clock.now())]
+    several.schedule.lend([], ["192.0.2.9"], clock.now())
+    assert several.schedule.release_addresses(clock.now(), 0.0) == [("192.0.2.9", clock.now())]
+
+
+def test_address__of_a_worker_that_is_alone_needs_no_leave(make: Any, clock: VirtualClock) -> None:
+    """Nothing is asked for and nothing is given back."""
+    frontier = make()
+    frontier.add_seed("http://a.example/")
+    finish(frontier, begin(frontier, "192.0.2.1"))
+    clock.advance(1e6)
+    assert frontier.schedule.wanted() == []
+    assert frontier.schedule.release_addresses(clock.now(), 0.0) == []
+
+
+# --- errands and throttles ---
+
+
 def test_errand__is_run_under_the_other_sites_politeness(make: Any, clock: VirtualClock) -> None:
     """A robots.txt that lives elsewhere is fetched on a visit of its own, while its site is held."""
     frontier = make()
     frontier.add_seed("http://a.example/")
     visit = begin(frontier, "192.0.2.1")
-    frontier.send(Errand("http://b.example/robots.txt", 1, visit.site.number, "http"), "b.example")
+    frontier.send(Errand("http://b.example/robots.txt", 1, visit.site.name, "http"))
     finish(frontier, visit)
     clock.advance(100.0)
     other = frontier.visit()
@@ -258,7 +518,7 @@ def test_errand__is_run_under_the_other_sites_politeness(make: Any, clock: Virtu
     assert other.errand is not None
     assert other.site.name == "b.example"
     assert frontier.visit() is None, "its owner is held"
-    frontier.return_errand(other.errand)
+    frontier.deliver(other.errand, RobotsRecord(0.0, True, None))
     frontier.leave(other, took=0.0)
 
 

@@ -1,0 +1,77 @@
+"""A worker's side of its exchanges with the global frontier. In: batches and orders. Out: reports.
+
+A batch belongs to a commit and is sent when that is on disk; it is sent again until the global frontier says that it
+was applied. A message of the inbox is kept for us until the commit that took it in is settled: two further commits
+are on disk, so that losing the last ones loses no message.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import msgspec
+
+from weft.frontier.contract import Batch, Begun, Orders, Report
+from weft.frontier.log import Commit
+from weft.store.store import SETTLED
+
+
+class Correspondence:
+    """What was sent and what was read."""
+
+    def __init__(self, begun: Begun | None = None) -> None:
+        begun = begun or Begun(0, 0, alone=True)
+        self._incarnation = begun.incarnation
+        self._applied = begun.applied
+        self._number = begun.applied  # of the last batch
+        self._batches: deque[Batch] = deque()  # not known to have been applied
+        self._taken = 0  # the last message taken in
+        self._history: deque[int] = deque(maxlen=SETTLED + 1)  # what was taken in by the last commits
+        self._scope = 0
+        self.rules = 0  # the last change of the blacklist that is known
+
+    def __repr__(self) -> str:
+        return f"Correspondence(batch {self._number}, {len(self._batches)} to be applied, message {self._taken})"
+
+    def seal(self, batch: Batch, commit: Commit) -> None:
+        """Make a batch part of a commit."""
+        self._number += 1
+        batch.number = self._number
+        commit.number = self._number
+        commit.taken = self._taken
+        if batch != Batch(self._number):
+            commit.batch = msgspec.msgpack.encode(batch)
+            self._batches.append(batch)
+
+    def replay(self, commit: Commit) -> None:
+        """Take up a commit of an earlier run."""
+        if commit.batch and commit.number > self._applied:
+            self._batches.append(msgspec.msgpack.decode(commit.batch, type=Batch))
+        self._number = max(self._number, commit.number)
+        self.committed(commit.taken)
+
+    def committed(self, taken: int) -> None:
+        """A commit is on disk that took in so much."""
+        self._taken = max(self._taken, taken)
+        self._history.append(taken)
+
+    def report(self, worker: int) -> Report:
+        """A report, but for how the worker stands."""
+        settled = self._history[0] if len(self._history) > SETTLED else 0
+        return Report(
+            worker=worker,
+            incarnation=self._incarnation,
+            batches=list(self._batches),
+            taken=self._taken,
+            settled=settled,
+            scope=self._scope,
+            rules=self.rules,
+        )
+
+    def read(self, orders: Orders) -> None:
+        """Orders have come, and are obeyed."""
+        while self._batches and self._batches[0].number <= orders.applied:
+            self._batches.popleft()
+        self._taken = max(self._taken, orders.taken)
+        self._scope = max(self._scope, orders.scope_at)
+        self.rules = orders.rules_at

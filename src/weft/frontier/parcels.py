@@ -1,0 +1,224 @@
+"""Parcels: groups on their way from one worker to another. In: a worker's log. Out: a parcel for each group that it
+held, with everything that it knew of it; and, where a parcel arrives, what is in it.
+
+A parcel is made from the log alone, when its worker does not run. It holds the sites of the group with what they are
+remembered by, their robots.txt files, and their pages as columns in the order of their discovery: so the pages of a
+site come in the same order wherever they go. Fingerprints are not in it: they are made of the texts again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from weft.frontier.contract import Batch, Parcel
+from weft.frontier.log import Commit, FrontierLog
+from weft.urls import registered_domain
+
+PENDING, DONE, REFUSED, RETRY = range(4)  # where a page stands
+_FORMAT = 1
+_LEVEL = 3  # of compression
+
+
+class SiteParcel(msgspec.Struct, array_like=True):
+    """What is known of a site."""
+
+    name: str
+    memory: bytes = b""  # `SiteMemory`, encoded; none where it was never visited
+    robots: dict[str, bytes] = {}  # by scheme: `RobotsRecord`, encoded
+
+
+class Content(msgspec.Struct, array_like=True):
+    """What is in a parcel. The columns have an entry a page, in the order of discovery."""
+
+    sites: list[SiteParcel] = []
+    clean: bool = True  # the worker had stopped; if not, any of the sites may have been visited until `made_at`
+    made_at: float = 0.0  # wall time
+    urls: bytes = b""  # texts, one a line
+    site: bytes = b""  # which of the sites, int32
+    via: bytes = b""  # id of the page where it was found first, uint64
+    depth: bytes = b""  # uint16
+    kind: bytes = b""  # uint8
+    state: bytes = b""  # uint8
+    retries: list[tuple[int, int, float]] = []  # pages to be tried again: which, tries so far, wall time
+    scores: bytes = b""  # float64, where the ordering scores
+    format: int = _FORMAT
+
+
+class Pages(NamedTuple):
+    """The pages of a parcel, as columns."""
+
+    urls: list[str]
+    site: NDArray[np.int32]
+    via: NDArray[np.uint64]
+    depth: NDArray[np.uint16]
+    kind: NDArray[np.uint8]
+    state: NDArray[np.uint8]
+    scores: NDArray[np.float64]  # none, or one a page
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Content).decode
+
+
+def packed(content: Content) -> bytes:
+    """A parcel's content as bytes.
+
+    >>> unpacked(packed(Content([SiteParcel("a.example")], clean=False))).sites[0].name
+    'a.example'
+    """
+    return zstandard.ZstdCompressor(_LEVEL).compress(_encode(content))
+
+
+def unpacked(data: bytes) -> Content:
+    """What is in a parcel."""
+    content = _decode(zstandard.ZstdDecompressor().decompress(data))
+    assert content.format == _FORMAT, "the global frontier's format stands for that of its parcels"
+    return content
+
+
+def disturbed(parcel: Parcel, at: float) -> Parcel:
+    """The parcel of a worker that may have been visiting the group's sites until this wall time."""
+    content = unpacked(parcel.content) if parcel.content else Content()
+    content.clean, content.made_at = False, at
+    return Parcel(parcel.group, parcel.pending, packed(content))
+
+
+def pages_of(content: Content) -> Pages:
+    """The pages in a parcel."""
+    return Pages(
+        content.urls.decode().split("\n") if content.site else [],
+        np.frombuffer(content.site, np.int32),
+        np.frombuffer(content.via, np.uint64),
+        np.frombuffer(content.depth, np.uint16),
+        np.frombuffer(content.kind, np.uint8),
+        np.frombuffer(content.state, np.uint8),
+        np.frombuffer(content.scores, np.float64),
+    )
+
+
+def parcels_of(path: Path, intact: Callable[[Commit], bool] = lambda _commit: True) -> Iterator[Parcel]:
+    """A parcel for each group that the worker with this log held; the log is only read."""
+    estate = Estate(path, intact, read_only=True)
+    try:
+        yield from estate.parcels(made_at=0.0)
+    finally:
+        estate.close()
+
+
+class Estate:
+    """What a worker left: its log, read once.
+
+    Records at the end whose outputs are not `intact` do not count. Unless the log is only read they are cut off, as
+    a worker that goes on does it: later, when the outputs are sealed, they could not be told from intact ones.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        intact: Callable[[Commit], bool] = lambda _commit: True,
+        *,
+        applied: int = 0,
+        read_only: bool = False,
+    ) -> None:
+        self._log = FrontierLog(path, read_only=read_only)
+        self.last: Commit | None = None
+        self.batches: list[Batch] = []  # with higher numbers than `applied`
+        self.scope: list[str] = []
+        self.names: list[str] = []  # of sites
+        self.groups: dict[str, None] = {}  # that it held, in the order in which they came
+        self.states: dict[int, bytes] = {}
+        self.robots: dict[int, dict[str, bytes]] = {}
+        self._retries: dict[int, tuple[int, float]] = {}
+        self._left: set[int] = set()  # sites that went elsewhere; one that came again has another number
+        sites: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+        scores: list[NDArray[np.float64]] = [np.empty(0, np.float64)]
+        gone: dict[int, list[bytes]] = {DONE: [], REFUSED: []}
+        for commit, rows, _prints in self._log.replay(intact):
+            self.last = commit
+            self.names += commit.sites
+            self.scope += commit.scope
+            sites.append(rows["site"].copy())
+            scores.append(np.frombuffer(commit.scores))
+            gone[DONE].append(commit.settled)
+            gone[REFUSED].append(commit.refused)
+            self._retries.update({page: (tries, wall) for page, tries, wall in commit.delayed})
+            self.states.update(commit.states)
+            for number, scheme, record in commit.robots:
+                self.robots.setdefault(number, {})[scheme] = record
+            self.groups.update(dict.fromkeys(commit.groups))
+            if commit.left:
+                self._leave(commit.left, sites)
+            if commit.batch and commit.number > applied:
+                self.batches.append(msgspec.msgpack.decode(commit.batch, type=Batch))
+        self._sites = np.concatenate(sites)
+        self._scores = np.concatenate(scores)
+        self._state = np.zeros(len(self._sites), np.uint8)
+        for page in self._retries:
+            self._state[page] = RETRY
+        for state, numbers in gone.items():
+            self._state[np.frombuffer(b"".join(numbers), np.uint32)] = state
+
+    def __repr__(self) -> str:
+        return f"Estate({len(self.groups)} groups, {len(self._sites)} pages)"
+
+    @property
+    def clean(self) -> bool:
+        """Had the worker stopped by itself?"""
+        return self.last is not None and self.last.clean
+
+    def parcels(self, *, made_at: float) -> Iterator[Parcel]:
+        """A parcel for each group."""
+        places = {group: place for place, group in enumerate(self.groups)}
+        owners = np.array([places.get(registered_domain(name), -1) for name in self.names] or [-1], np.int32)
+        sites: dict[int, list[int]] = {}
+        for number, place in enumerate(owners[: len(self.names)].tolist()):
+            if number not in self._left:
+                sites.setdefault(place, []).append(number)
+        owner = np.where(self._sites >= 0, owners[self._sites], -1)
+        order = np.argsort(owner, kind="stable")
+        bounds = np.searchsorted(owner[order], np.arange(len(places) + 1)).tolist()
+        for group, (start, end) in zip(places, pairwise(bounds), strict=True):
+            yield self._parcel(group, sites.get(places[group], []), order[start:end], made_at)
+
+    def close(self) -> None:
+        """Give the log back."""
+        self._log.close()
+
+    def _leave(self, numbers: list[int], pages: list[NDArray[np.int32]]) -> None:
+        """Sites were checked in: what was known of them until then is not ours."""
+        self._left.update(numbers)
+        for number in numbers:
+            self.groups.pop(registered_domain(self.names[number]), None)
+            self.states.pop(number, None)
+            self.robots.pop(number, None)
+        for part in pages:
+            part[np.isin(part, numbers)] = -1
+
+    def _parcel(self, group: str, sites: list[int], pages: NDArray[np.int64], made_at: float) -> Parcel:
+        entries: list[Any] = [self._log.entry(page) for page in pages.tolist()]
+        urls, vias, _sites, depths, kinds = zip(*entries, strict=True) if entries else ((), (), (), (), ())
+        state = self._state[pages]
+        retries = [(place, *self._retries[int(pages[place])]) for place in np.flatnonzero(state == RETRY).tolist()]
+        content = Content(
+            [SiteParcel(self.names[site], self.states.get(site, b""), self.robots.get(site, {})) for site in sites],
+            clean=self.clean,
+            made_at=made_at,
+            urls="\n".join(urls).encode(),
+            site=np.searchsorted(sites, self._sites[pages]).astype(np.int32).tobytes(),
+            via=np.array(vias, np.uint64).tobytes(),
+            depth=np.array(depths, np.uint16).tobytes(),
+            kind=np.array(kinds, np.uint8).tobytes(),
+            state=state.tobytes(),
+            retries=retries,
+            scores=self._scores[pages].tobytes() if len(self._scores) else b"",
+        )
+        pending = int(np.count_nonzero((state == PENDING) | (state == RETRY)))
+        return Parcel(group, pending, packed(content))

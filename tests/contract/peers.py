@@ -1,0 +1,185 @@
+"""Workers as a global frontier sees them, without anything behind them; also as processes of their own.
+
+`python -m tests.contract.peers IMPLEMENTATION PLACE NUMBER` is a worker that crawls a web made of numbers: when it is
+told to, by a line, it follows the links of what it is given until the crawl is over, and prints what it was given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+from weft.clock import Clock, SystemClock
+from weft.frontier.contract import Batch, GlobalFrontier, Link, Message, Orders, Parcel, Report
+from weft.frontier.embedded import EmbeddedFrontier
+from weft.model import Kind
+
+IMPLEMENTATIONS = ("embedded",)
+
+
+class Managed(GlobalFrontier, Protocol):
+    """A global frontier with what whoever runs the crawl can do."""
+
+    def prepare(self, workers: int, *, max_pages: int | None, speed: str | None = None) -> None:
+        """A run begins with so many workers."""
+        ...
+
+    def add(self, urls: Iterable[str]) -> None:
+        """Add seeds."""
+        ...
+
+    def change_blacklist(self, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
+        """Change the rules of the blacklist."""
+        ...
+
+    def set(self, name: str, value: Any) -> None:
+        """Say something to all workers."""
+        ...
+
+    def surplus(self) -> list[int]:
+        """Workers of earlier runs that still hold something."""
+        ...
+
+    def lists(self) -> dict[str, int]:
+        """How many sites are in which list."""
+        ...
+
+    def scope(self) -> list[str]:
+        """What is in the scope."""
+        ...
+
+
+def created(implementation: str, folder: Path, *, by_size: bool, seeds: Iterable[str]) -> str:
+    """Make a global frontier; where it is."""
+    assert implementation == "embedded"
+    EmbeddedFrontier.create(folder / "frontier.db", by_size=by_size, seeds=seeds)
+    return str(folder / "frontier.db")
+
+
+def opened(implementation: str, place: str, clock: Clock) -> Managed:
+    """Open a global frontier, as each process does."""
+    assert implementation == "embedded"
+    return EmbeddedFrontier(Path(place), clock)
+
+
+def group_of(url: str) -> str:
+    """The group of a URL whose site is a registered domain itself."""
+    return url.split("/")[2]
+
+
+def to(url: str, via: int = 1, depth: int = 1) -> Link:
+    """A link as a worker finds it."""
+    return Link(url, Kind.A, depth, via)
+
+
+class Peer:
+    """One worker: it takes in what it is given and commits it at once."""
+
+    def __init__(self, frontier: GlobalFrontier, number: int) -> None:
+        self.frontier = frontier
+        self.number = number
+        self.begun = frontier.begin(number, pid=os.getpid())
+        self.taken = 0
+        self.settled = 0
+        self.scope = 0
+        self.rules = 0
+        self.batches: list[Batch] = []  # to be applied
+        self.last = self.begun.applied
+        self.groups: list[str] = []  # checked out, in order
+        self.links: list[Link] = []  # that came, in order
+        self.parcels: list[Parcel] = []
+
+    def __repr__(self) -> str:
+        return f"Peer({self.number}, {len(self.groups)} groups, {len(self.links)} links)"
+
+    @property
+    def urls(self) -> list[str]:
+        """What it was given, in order."""
+        return [link.url for link in self.links]
+
+    def commit(self, *links: Link, **said: Any) -> Batch:
+        """Have something to say with the next exchange, until it is heard."""
+        self.last += 1
+        batch = Batch(self.last, **said)
+        for link in links:
+            batch.links.setdefault(group_of(link.url), []).append(link)
+        self.batches.append(batch)
+        return batch
+
+    def report(self, **standing: Any) -> Report:
+        """What it would say now."""
+        known = {"taken": self.taken, "settled": self.settled, "scope": self.scope, "rules": self.rules}
+        return Report(self.number, self.begun.incarnation, list(self.batches), **(known | standing))
+
+    def exchange(self, **standing: Any) -> Orders:
+        """Report, and take in what comes."""
+        orders = self.frontier.exchange(self.report(**standing))
+        self.batches = [batch for batch in self.batches if batch.number > orders.applied]
+        self.taken = orders.taken
+        self.scope = max(self.scope, orders.scope_at)
+        self.rules = orders.rules_at
+        for message in orders.messages:
+            self.take(message)
+        return orders
+
+    def take(self, message: Message) -> None:
+        """Take a message in."""
+        self.groups += message.groups
+        self.links += message.links
+        self.parcels += message.parcels
+
+
+# A web of numbers: page n links to three others, on sites that have nothing to do with its own.
+
+PAGES, SITES = 6000, 60
+
+
+def address(page: int) -> str:
+    """The URL of a page."""
+    return f"http://s{page * 7 % SITES}.example/{page}"
+
+
+def links_of(page: int) -> list[int]:
+    """Where a page leads."""
+    return [target for target in (2 * page + 1, 2 * page + 2, (page * 31 + 17) % PAGES) if target < PAGES]
+
+
+def crawl(implementation: str, place: str, number: int, seconds: float) -> dict[str, Any]:
+    """Follow every link until the crawl is over: what this worker was given, and what it fetched."""
+    frontier = opened(implementation, place, SystemClock())
+    peer = Peer(frontier, number)
+    deadline = time.monotonic() + seconds
+    fetched: set[int] = set()
+    held: set[str] = set()
+    why = "out of time"
+    at = 0
+    while time.monotonic() < deadline:
+        orders = peer.exchange(wants=3, idle=at == len(peer.links) and not peer.batches)
+        if orders.over:
+            why = orders.over
+            break
+        held.update(peer.groups)
+        work, at = peer.links[at : at + 50], min(at + 50, len(peer.links))
+        found = []
+        for link in work:
+            assert group_of(link.url) in held, "a link came for a group that is not ours"
+            page = int(link.url.rpartition("/")[2])
+            if page not in fetched:
+                fetched.add(page)
+                found += [to(address(target)) for target in links_of(page)]
+        if found:
+            peer.commit(*found)
+        time.sleep(0.003)  # fetching takes longer than an exchange
+    frontier.close()
+    return {"why": why, "groups": peer.groups, "given": len(peer.links), "fetched": sorted(fetched)}
+
+
+if __name__ == "__main__":
+    print("ready", flush=True)  # noqa: T201
+    sys.stdin.readline()
+    print(json.dumps(crawl(sys.argv[1], sys.argv[2], int(sys.argv[3]), 30.0)))  # noqa: T201

@@ -1,0 +1,83 @@
+"""Whose a link is."""
+
+from __future__ import annotations
+
+from weft.frontier.contract import Batch, Link
+from weft.frontier.holdings import Holdings
+
+
+def link(number: int) -> Link:
+    """A link to a page of its own."""
+    return Link(f"http://a.example/{number}", 1, 1, 7)
+
+
+def several() -> Holdings:
+    """What one of several workers holds: nothing yet."""
+    holdings = Holdings()
+    holdings.alone = False
+    return holdings
+
+
+def test_alone__every_group_becomes_ours_at_once() -> None:
+    """It is held from then on, part of the next commit, and claimed in what the global frontier is told, once."""
+    holdings = Holdings()
+    assert holdings.groups == set()
+    for _ in range(3):
+        assert holdings.holds("a.example")
+        assert holdings.holds("b.example")
+    assert holdings.groups == {"a.example", "b.example"}
+    assert holdings.new == ["a.example", "b.example"]
+    assert holdings.batch == Batch(0, claimed=["a.example", "b.example"])
+
+
+def test_several__only_what_was_checked_out_is_ours() -> None:
+    """Asking for a group does not make it ours, and claims nothing."""
+    holdings = several()
+    assert not holdings.holds("a.example")
+    assert not holdings.holds("a.example")
+    assert holdings.check_out("a.example")
+    assert holdings.holds("a.example")
+    assert not holdings.holds("b.example")
+    assert holdings.new == ["a.example"]
+    assert holdings.batch == Batch(0)
+
+
+def test_check_out__of_what_is_held_is_nothing_new() -> None:
+    """Messages may come twice."""
+    for holdings in (Holdings(), several()):
+        assert holdings.check_out("a.example")
+        assert not holdings.check_out("a.example")
+        assert holdings.new == ["a.example"]
+        assert holdings.holds("a.example")
+        assert holdings.batch == Batch(0), "what was given to us need not be claimed"
+
+
+def test_send__links_wait_by_group_for_the_next_commit() -> None:
+    """In the order in which they were found."""
+    holdings = several()
+    for number, group in enumerate(("a.example", "b.example", "a.example")):
+        holdings.send(group, link(number))
+    assert holdings.batch == Batch(0, links={"a.example": [link(0), link(2)], "b.example": [link(1)]})
+
+
+def test_send__the_same_link_is_sent_once() -> None:
+    """Also from another page, and after the batch went with a commit."""
+    holdings = several()
+    holdings.send("a.example", link(1))
+    holdings.send("a.example", link(1))
+    holdings.send("a.example", Link("http://a.example/1", 2, 9, 8))
+    assert holdings.batch.links == {"a.example": [link(1)]}
+    holdings.batch = Batch(0)
+    holdings.send("a.example", link(1))
+    assert holdings.batch.links == {}
+
+
+def test_send__no_link_is_ever_lost() -> None:
+    """Among many, some push others out of memory: these may be sent twice, none is left out."""
+    holdings = several()
+    for _ in range(2):
+        for number in range(50_000):
+            holdings.send("a.example", link(number))
+    sent = [each.url for each in holdings.batch.links["a.example"]]
+    assert set(sent) == {link(number).url for number in range(50_000)}
+    assert len(sent) < 60_000

@@ -1,0 +1,515 @@
+"""A frontier that goes through parcels is the same frontier elsewhere."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.unit.frontier.conftest import parsed
+
+from weft.clock import VirtualClock
+from weft.frontier.contract import BEING_CRAWLED, CRAWLED, Batch, Link, Message, Orders, Parcel, Report
+from weft.frontier.embedded import EmbeddedFrontier, Left
+from weft.frontier.local import LocalFrontier
+from weft.frontier.log import Commit, FrontierLog
+from weft.frontier.parcels import DONE, PENDING, REFUSED, RETRY, Content, disturbed, pages_of, parcels_of, unpacked
+from weft.frontier.politeness import Politeness
+from weft.frontier.scope import Selection
+from weft.frontier.sites import RobotsRecord, SiteMemory
+from weft.model import Kind, Reason
+from weft.ordering.priority import Priority
+from weft.store.files import Mark
+from weft.urls import fingerprint, registered_domain, site_of
+
+NO_WAIT = Politeness(wait=0.0, per_visit=5, margin=0.0)
+ROBOTS = b"User-agent: *\nDisallow: /private/\n"
+
+
+def send(parcels: Iterable[Parcel], frontier: LocalFrontier, links: Iterable[Link] = ()) -> None:
+    """Have a frontier take parcels in, as it does when groups are checked out."""
+    parcels = list(parcels)
+    frontier.obey(Orders(messages=[Message([parcel.group for parcel in parcels], list(links), parcels)]))
+
+
+def states(content: Content) -> dict[str, int]:
+    """Where every page of a parcel stands."""
+    pages = pages_of(content)
+    return dict(zip(pages.urls, pages.state.tolist(), strict=True))
+
+
+def contents(path: Path) -> dict[str, Content]:
+    """What a log's parcels hold, by group; when they were made is left out."""
+    return {parcel.group: unpacked(parcel.content) for parcel in parcels_of(path)}
+
+
+def comparable(content: Content) -> dict[str, Any]:
+    """A parcel's content, whatever numbers its sites have."""
+    pages = pages_of(content)
+    rows = zip(
+        pages.urls,
+        [content.sites[place].name for place in pages.site],
+        pages.via.tolist(),
+        pages.depth.tolist(),
+        pages.kind.tolist(),
+        pages.state.tolist(),
+        strict=True,
+    )
+    return {
+        "pages": list(rows),
+        "retries": content.retries,
+        "scores": pages.scores.tolist(),
+        "sites": {
+            site.name: (site.memory and msgspec.msgpack.decode(site.memory, type=SiteMemory), site.robots)
+            for site in content.sites
+        },
+    }
+
+
+def one_of_each(frontier: LocalFrontier, clock: VirtualClock) -> None:
+    """A site with a page in every state."""
+    for path in ("done", "private/refused", "retry", "pending", "last"):
+        frontier.add_seed(f"http://www.a.example/{path}")
+    frontier.add_seed("http://b.example/")
+    visit = frontier.visit()
+    assert visit is not None
+    frontier.enter(visit, "192.0.2.1")
+    turn = frontier.turn(visit)
+    assert turn is not None
+    frontier.learn_robots(visit.site, "http", allowed=True, body=ROBOTS)
+    frontier.found.follow(visit.site, turn, parsed(turn.url, "/found", "http://static.a.example/x"))
+    frontier.settle(visit, turn, None)
+    turn = frontier.turn(visit)
+    assert turn is not None
+    assert turn.url.endswith("/retry")
+    frontier.settle(visit, turn, Reason.STATUS_5XX)
+    visit.site.tls = "expired"
+    clock.advance(1.0)
+    frontier.leave(visit, took=0.5)
+
+
+def test_round_trip__keeps_every_page_state_retry_and_robots(make: Any, clock: VirtualClock, tmp_path: Path) -> None:
+    """What a worker knew of its groups is what the next one knows, now and after a restart of its own."""
+    first = make(politeness=Politeness(wait=2.0, per_visit=5, margin=0.0))
+    one_of_each(first, clock)
+    first.commit(marks={}, clean=True)
+    before = contents(tmp_path / "frontier.log")
+    assert states(before["a.example"]) == {
+        "http://www.a.example/done": DONE,
+        "http://www.a.example/private/refused": REFUSED,
+        "http://www.a.example/retry": RETRY,
+        "http://www.a.example/pending": PENDING,
+        "http://www.a.example/last": PENDING,
+        "http://www.a.example/found": PENDING,
+        "http://static.a.example/x": PENDING,
+    }
+    assert {parcel.group: parcel.pending for parcel in parcels_of(tmp_path / "frontier.log")} == {
+        "a.example": 5,
+        "b.example": 1,
+    }
+    second = make(path=tmp_path / "second.log")
+    second.holdings.alone = False
+    second.obey(Orders(messages=[Message(["c.example"], [Link("http://c.example/", Kind.A, 1, 1)])]))
+    send(parcels_of(tmp_path / "frontier.log"), second)
+    assert second.schedule.pending == first.schedule.pending + 1
+    second.commit(marks={}, clean=True)
+    after = contents(tmp_path / "second.log")
+    for group in ("a.example", "b.example"):
+        assert comparable(after[group]) == comparable(before[group])
+    robots = msgspec.msgpack.decode(after["a.example"].sites[0].robots["http"], type=RobotsRecord)
+    assert robots.body == ROBOTS
+    third = make(path=tmp_path / "second.log")
+    assert third.recover() is not None
+    assert third.schedule.pending == second.schedule.pending
+    assert third.holdings.groups == {"a.example", "b.example", "c.example"}
+
+
+def test_load__site_rests_as_it_would_have(make: Any, clock: VirtualClock, tmp_path: Path) -> None:
+    """A site that is handed over is not visited before its wait is over, and then with what is known of it."""
+    first = make(politeness=Politeness(wait=2.0, per_visit=5, margin=0.0))
+    one_of_each(first, clock)
+    first.commit(marks={}, clean=True)
+    second = make(path=tmp_path / "second.log")
+    send((parcel for parcel in parcels_of(tmp_path / "frontier.log") if parcel.group == "a.example"), second)
+    assert second.visit() is None, "the domain was opened just now"
+    clock.advance(0.5)
+    visit = second.visit()
+    assert visit is not None
+    assert visit.site.name == "static.a.example", "a site that was never visited need not rest"
+    second.settle(visit, second.turn(visit), None)
+    second.leave(visit, took=0.0)
+    clock.advance(1.4)
+    assert second.visit() is None
+    clock.advance(0.1)
+    visit = second.visit()
+    assert visit is not None
+    assert (visit.site.name, visit.site.tls, visit.site.fetched) == ("www.a.example", "expired", 1)
+    assert not second.robots_due(visit.site, "http")
+    assert not second.allowed(visit.site, "http://www.a.example/private/x")
+
+
+def test_load__retry_comes_when_it_is_due(make: Any, clock: VirtualClock, tmp_path: Path) -> None:
+    """A page to be tried again keeps its time and the count of its tries."""
+    first = make(politeness=NO_WAIT)
+    one_of_each(first, clock)
+    first.commit(marks={}, clean=True)
+    second = make(path=tmp_path / "second.log", politeness=NO_WAIT)
+    send(parcels_of(tmp_path / "frontier.log"), second)
+    urls = []
+    while (visit := second.visit()) is not None:
+        while (turn := second.turn(visit)) is not None:
+            urls.append(turn.url)
+            second.settle(visit, turn, None)
+        second.leave(visit, took=0.0)
+    assert "http://www.a.example/retry" not in urls
+    clock.advance(60.0)
+    visit = second.visit()
+    assert visit is not None
+    turn = second.turn(visit)
+    assert turn is not None
+    assert (turn.url, turn.attempt) == ("http://www.a.example/retry", 2)
+
+
+def test_load__of_a_worker_that_died_waits_from_now(make: Any, clock: VirtualClock, tmp_path: Path) -> None:
+    """Sites of a worker that did not stop by itself may have been visited just now, those never seen before too."""
+    first = make(politeness=Politeness(wait=2.0, per_visit=5, margin=0.0))
+    one_of_each(first, clock)
+    first.commit(marks={})
+    clock.advance(100.0)
+    second = make(path=tmp_path / "second.log")
+    send((disturbed(parcel, clock.wall()) for parcel in parcels_of(tmp_path / "frontier.log")), second)
+    second.obey(Orders(messages=[Message(["new.example"], [Link("http://new.example/", Kind.A, 1, 1)])]))
+    clock.advance(1.9)
+    assert second.visit() is None
+    clock.advance(0.1)
+    assert second.visit() is not None
+
+
+def test_load__is_ignored_when_the_group_is_there_already(make: Any, clock: VirtualClock, tmp_path: Path) -> None:
+    """A message that is delivered again brings nothing back."""
+    first = make(politeness=NO_WAIT)
+    one_of_each(first, clock)
+    first.commit(marks={}, clean=True)
+    parcels = list(parcels_of(tmp_path / "frontier.log"))
+    second = make(path=tmp_path / "second.log", politeness=NO_WAIT)
+    send(parcels, second)
+    visit = second.visit()
+    assert visit is not None
+    turn = second.turn(visit)
+    assert turn is not None
+    second.settle(visit, turn, None)
+    second.leave(visit, took=0.0)
+    known, pending = second.known, second.schedule.pending
+    send(parcels, second)
+    assert (second.known, second.schedule.pending) == (known, pending)
+
+
+def test_load__links_that_wait_find_their_pages(make: Any, clock: VirtualClock, tmp_path: Path) -> None:
+    """A link that came with the parcel to a page that is in it makes no second page."""
+    first = make(politeness=NO_WAIT)
+    one_of_each(first, clock)
+    first.commit(marks={}, clean=True)
+    second = make(path=tmp_path / "second.log", politeness=NO_WAIT)
+    links = [Link(f"http://www.a.example/{path}", Kind.A, 1, 1) for path in ("done", "private/refused", "retry", "new")]
+    send(parcels_of(tmp_path / "frontier.log"), second, links)
+    assert second.known == first.known + 1
+
+
+def test_load__pages_of_a_site_count(make: Any, tmp_path: Path) -> None:
+    """The limit of pages of a site holds over workers; parts of pages do not count."""
+    selection = Selection(scope="all", max_site_pages=3)
+    first = make(selection=selection)
+    for number in range(2):
+        first.offer(f"http://a.example/{number}", Kind.A, 1, 1)
+    first.offer("http://a.example/picture", Kind.IMAGE, 1, 1)
+    first.commit(marks={}, clean=True)
+    second = make(path=tmp_path / "second.log", selection=selection)
+    send(parcels_of(tmp_path / "frontier.log"), second)
+    second.offer("http://a.example/2", Kind.A, 1, 1)
+    second.offer("http://a.example/3", Kind.A, 1, 1)
+    assert second.known == 4
+    assert second.found.refused[Reason.SITE_PAGES] == 1
+
+
+def test_load__scores_decide_as_before(make: Any, tmp_path: Path) -> None:
+    """Where the ordering scores, pages come in the same order, after a restart too."""
+    first = make(politeness=NO_WAIT, ordering=Priority())
+    chance = random.Random(1)
+    for number in range(50):
+        first.offer(f"http://a.example/{number}", Kind.REQUEST, 0, 0, chance.choice((0.0, 1.0, 2.0, 3.0)))
+        if number % 7 == 0:
+            first.commit(marks={})
+    first.commit(marks={}, clean=True)
+    second = make(path=tmp_path / "second.log", politeness=NO_WAIT, ordering=Priority())
+    second.offer("http://b.example/", Kind.REQUEST, 0, 0, 1.5)
+    send(parcels_of(tmp_path / "frontier.log"), second)
+    second.commit(marks={}, clean=True)
+    third = make(path=tmp_path / "second.log", politeness=NO_WAIT, ordering=Priority())
+    third.recover()
+    expected = order_of(first)["a.example"]
+    assert order_of(second)["a.example"] == expected
+    assert order_of(third)["a.example"] == expected
+
+
+def order_of(frontier: LocalFrontier) -> dict[str, list[str]]:
+    """By site, in which order its pending pages come; they are gone then."""
+    found: dict[str, list[str]] = {}
+    for number, name in enumerate(frontier.found.names):
+        while (page := frontier._heaps.pop(number)) >= 0:
+            found.setdefault(name, []).append(frontier._log.entry(page).url)
+    return found
+
+
+def retries_of(frontier: LocalFrontier) -> dict[str, tuple[float, int]]:
+    """By page to be tried again: when, and how often it was tried."""
+    delayed, entry = frontier.schedule.delayed, frontier._log.entry
+    return {entry(page).url: (at, frontier._attempts[page]) for page, (_, at) in delayed.items()}
+
+
+def wander(frontier: LocalFrontier, chance: random.Random, clock: VirtualClock, steps: int) -> None:
+    """Crawl a random web for a while, with every outcome that a page can have."""
+    outcomes = [None, None, None, Reason.STATUS_5XX, Reason.STATUS_4XX]
+    for _ in range(steps):
+        clock.advance(chance.choice((0.0, 0.5, 30.0)))
+        if chance.random() < 0.1:
+            frontier.commit(marks={})
+        visit = frontier.visit()
+        if visit is None:
+            continue
+        frontier.enter(visit, f"192.0.2.{chance.randrange(3)}")
+        if frontier.robots_due(visit.site, "http"):
+            frontier.learn_robots(visit.site, "http", allowed=True, body=ROBOTS if chance.random() < 0.5 else None)
+        while (turn := frontier.turn(visit)) is not None:
+            links = [
+                f"http://{chance.choice(('', 'www.', 'x.'))}s{chance.randrange(6)}.example/"
+                f"{chance.choice(('', 'private/'))}{chance.randrange(40)}"
+                for _ in range(chance.randrange(6))
+            ]
+            frontier.found.follow(visit.site, turn, parsed(turn.url, *links))
+            if chance.random() < 0.1:
+                frontier.give_back(visit, turn)
+                break
+            frontier.settle(visit, turn, chance.choice(outcomes))
+        frontier.leave(visit, took=chance.random())
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_order__within_a_site_is_the_same_elsewhere(make: Any, clock: VirtualClock, tmp_path: Path, seed: int) -> None:
+    """Breadth-first, any crawl: handed on to two others, and from them to a third, pages come in the same order."""
+    chance = random.Random(seed)
+    first = make(politeness=NO_WAIT)
+    first.add_seed("http://s0.example/")
+    wander(first, chance, clock, chance.randrange(80))
+    first.commit(marks={}, clean=True)
+    parcels = list(parcels_of(tmp_path / "frontier.log"))
+    others = [make(path=tmp_path / f"{number}.log", politeness=NO_WAIT) for number in range(2)]
+    for number, parcel in enumerate(parcels):
+        send([parcel], others[number % 2])
+    for other in others:
+        other.commit(marks={}, clean=True)
+    third = make(path=tmp_path / "third.log", politeness=NO_WAIT)
+    for number in range(2):
+        send(parcels_of(tmp_path / f"{number}.log"), third)
+    assert third.known == first.known
+    assert sum(other.known for other in others) == first.known
+    for frontier in (first, *others, third):
+        frontier.schedule._advance(clock.now())
+    assert retries_of(third) == retries_of(first)
+    again = {**order_of(others[0]), **order_of(others[1])}
+    expected = order_of(first)
+    assert again == expected
+    assert order_of(third) == expected
+
+
+def test_parcels__have_what_was_committed_and_is_intact(make: Any, tmp_path: Path) -> None:
+    """Records at the end whose outputs are not there do not count."""
+    frontier = make()
+    for number in range(3):
+        frontier.add_seed(f"http://a.example/{number}")
+        frontier.commit(marks={"pages/part": Mark(number, 0, 0)})
+    frontier.add_seed("http://b.example/")
+
+    def intact(commit: Commit) -> bool:
+        return commit.marks["pages/part"].length < 2
+
+    (parcel,) = parcels_of(tmp_path / "frontier.log", intact)
+    assert (parcel.group, parcel.pending) == ("a.example", 2)
+    assert len(pages_of(unpacked(parcel.content)).urls) == 2
+
+
+def test_parcels__leave_out_what_was_checked_in(tmp_path: Path) -> None:
+    """A group that went back is not handed over again, unless it came again since."""
+    log = FrontierLog(tmp_path / "frontier.log")
+
+    def page(url: str, site: int) -> None:
+        log.append(fingerprint(url), url, 0, site, 0, Kind.A)
+
+    page("http://a.example/1", 0)
+    page("http://b.example/1", 1)
+    log.commit(Commit(sites=["a.example", "b.example"], groups=["a.example", "b.example"]))
+    log.commit(Commit(left=[0]))
+    assert [parcel.group for parcel in parcels_of(tmp_path / "frontier.log")] == ["b.example"]
+    page("http://a.example/2", 2)
+    log.commit(Commit(sites=["a.example"], groups=["a.example"]))
+    log.close()
+    found = contents(tmp_path / "frontier.log")
+    assert states(found["a.example"]) == {"http://a.example/2": PENDING}
+    assert states(found["b.example"]) == {"http://b.example/1": PENDING}
+    assert [site.name for site in found["a.example"].sites] == ["a.example"]
+
+
+def test_parcels__one_for_each_group(make: Any, tmp_path: Path) -> None:
+    """Every page is in the parcel of its registered domain; a group without pages has a parcel all the same."""
+    frontier = make()
+    for name in ("a.example", "www.a.example", "b.co.uk", "x.b.co.uk", "192.0.2.1"):
+        frontier.add_seed(f"http://{name}/")
+    frontier.holdings.check_out("empty.example")
+    frontier.commit(marks={})
+    found = contents(tmp_path / "frontier.log")
+    assert set(found) == {"a.example", "b.co.uk", "192.0.2.1", "empty.example"}
+    for group, content in found.items():
+        assert all(registered_domain(site_of(url)) == group for url in pages_of(content).urls)
+    assert sum(len(content.sites) for content in found.values()) == 5
+
+
+# Taking back what a worker held.
+
+Hub = Callable[..., EmbeddedFrontier]
+
+
+@pytest.fixture
+def hub(tmp_path: Path, clock: VirtualClock) -> Iterator[Hub]:
+    """Makes a global frontier."""
+    made: list[EmbeddedFrontier] = []
+
+    def build(*seeds: str, workers: int) -> EmbeddedFrontier:
+        EmbeddedFrontier.create(tmp_path / "frontier.db", by_size=False, seeds=seeds)
+        made.append(EmbeddedFrontier(tmp_path / "frontier.db", clock))
+        made[0].prepare(workers, max_pages=None)
+        return made[0]
+
+    yield build
+    for each in made:
+        each.close()
+
+
+def exchange(hub: EmbeddedFrontier, worker: int, **said: Any) -> Orders:
+    """One exchange of a worker that has just started."""
+    return hub.exchange(Report(worker, hub.begin(worker, pid=1).incarnation, **said))
+
+
+def left(**said: Any) -> Left:
+    """What a worker left, by its log."""
+    nothing: dict[str, Any] = {
+        "batches": [],
+        "number": 0,
+        "taken": 0,
+        "parcels": [],
+        "clean": True,
+        "at": 1000.0,
+        "rests": {},
+        "pages": 0,
+        "statistics": b"",
+    }
+    return Left(**(nothing | said))
+
+
+def test_hand_over__brings_parcels_and_what_was_not_said_yet(hub: Hub) -> None:
+    """Batches that were not applied are, once; what was claimed with them comes back with its parcel, in its order."""
+    frontier = hub("http://a.example/", workers=2)
+    exchange(frontier, 0, wants=10)
+    batches = [
+        Batch(1, claimed=["z.example", "m.example"], lists={"z.example": BEING_CRAWLED, "m.example": CRAWLED}),
+        Batch(2, links={"m.example": [Link("http://m.example/x", Kind.A, 1, 1)]}, scope=["http://z.example/"]),
+    ]
+    parcels = [Parcel("a.example", 1, b"a"), Parcel("z.example", 3, b"z"), Parcel("m.example", 0, b"m")]
+    lost = frontier.hand_over(0, left(batches=batches, number=2, parcels=parcels, taken=1, pages=7))
+    assert lost == []
+    assert frontier.lists() == {"to crawl": 3, "being crawled": 0, "crawled": 1, "set aside": 0}
+    assert "http://z.example/" in frontier.scope()
+    row = frontier.workers()[0]
+    assert (row["applied"], row["taken"], row["pages"], row["pending"]) == (2, 1, 7, 0)
+    orders = exchange(frontier, 1, wants=10)
+    orders.messages += exchange(frontier, 1, wants=10, taken=orders.taken).messages
+    assert [group for message in orders.messages for group in message.groups] == ["a.example", "z.example", "m.example"]
+    assert [parcel for message in orders.messages for parcel in message.parcels] == parcels
+    assert [link.url for message in orders.messages for link in message.links] == ["http://m.example/x"]
+
+
+def test_hand_over__unread_messages_come_back(hub: Hub) -> None:
+    """What a worker was given and has not written down goes to the next: groups, links, parcels, nothing is lost."""
+    frontier = hub("http://a.example/", "http://b.example/", workers=1)
+    exchange(frontier, 0, wants=10)
+    frontier.hand_over(0, left(parcels=[], taken=0))
+    assert frontier.waiting() == 2
+    orders = exchange(frontier, 0, wants=10)
+    (message,) = orders.messages
+    assert (message.groups, message.parcels) == (["a.example", "b.example"], [])
+    packed = disturbed(Parcel("a.example", 5, b""), 1.0)
+    taken = orders.taken
+    frontier.hand_over(0, left(parcels=[packed, Parcel("b.example", 0, b"b")], taken=taken))
+    assert frontier.waiting() == 5
+    assert exchange(frontier, 0, wants=10, taken=taken).messages[0].parcels == [packed]
+    frontier.hand_over(0, left(taken=taken))
+    assert frontier.waiting() == 5, "its pages wait again"
+    assert exchange(frontier, 0, wants=10, taken=taken).messages[0].parcels == [packed]
+
+
+def test_hand_over__of_a_worker_that_died_disturbs_what_it_had_not_read(hub: Hub) -> None:
+    """It may have taken a message in and visited a site of it before it died; the next one must know when."""
+    frontier = hub("http://a.example/", workers=1)
+    exchange(frontier, 0, wants=10)
+    frontier.hand_over(0, left(clean=False, at=1234.0))
+    (message,) = exchange(frontier, 0, wants=10).messages
+    content = unpacked(message.parcels[0].content)
+    assert (content.clean, content.made_at, content.sites) == (False, 1234.0, [])
+    assert [link.url for link in message.links] == ["http://a.example/"]
+
+
+def test_hand_over__groups_without_a_record_start_over(hub: Hub) -> None:
+    """Where the log is gone groups are named, and have their seeds again."""
+    frontier = hub("http://a.example/1", "http://b.example/", "http://a.example/2", workers=1)
+    taken = exchange(frontier, 0, wants=10).taken
+    assert frontier.missing(0, (), 0) == [], "they are in its inbox"
+    assert frontier.missing(0, ["b.example"], taken) == ["a.example"]
+    assert frontier.hand_over(0, left(taken=taken, parcels=[Parcel("b.example", 2, b"b")])) == ["a.example"]
+    (message,) = exchange(frontier, 0, wants=10, taken=taken).messages
+    assert [link.url for link in message.links] == ["http://a.example/1", "http://a.example/2"]
+
+
+def test_hand_over__addresses_rest(hub: Hub) -> None:
+    """An address that was lent is free, and not visited before its time."""
+    frontier = hub("http://a.example/", workers=2)
+    exchange(frontier, 0, wanted=[("192.0.2.1", True)])
+    frontier.hand_over(0, left(rests={"192.0.2.1": 1005.0, "192.0.2.2": 1007.0}))
+    orders = exchange(frontier, 1, wanted=[(f"192.0.2.{number}", True) for number in (1, 2, 3)])
+    assert orders.lent == [("192.0.2.1", 1005.0), ("192.0.2.2", 1007.0), ("192.0.2.3", 0.0)]
+
+
+def test_alone__is_not_who_must_first_be_told(hub: Hub) -> None:
+    """The only worker takes groups by itself only where nothing is known of them that it has not got."""
+    frontier = hub("http://a.example/", workers=1)
+    assert frontier.begin(0, pid=1).alone
+    taken = exchange(frontier, 0, wants=10).taken
+    parcel = disturbed(Parcel("a.example", 1, b""), 1.0)
+    frontier.hand_over(0, left(parcels=[parcel], taken=taken))
+    assert not frontier.begin(0, pid=1).alone
+    orders = exchange(frontier, 0, wants=10, taken=taken)
+    assert not frontier.begin(0, pid=1).alone, "it may not have been read"
+    exchange(frontier, 0, taken=orders.taken, settled=orders.taken)
+    assert frontier.begin(0, pid=1).alone
+
+
+def test_check_out__of_large_parcels_is_in_parts(hub: Hub) -> None:
+    """Loading takes time: a worker is given no more at once than it can take in between two signs of life."""
+    names = [f"{letter}.example" for letter in "abcde"]
+    frontier = hub(*(f"http://{name}/" for name in names), workers=1)
+    taken = exchange(frontier, 0, wants=10).taken
+    frontier.hand_over(0, left(parcels=[Parcel(name, 1, bytes(1_500_000)) for name in names], taken=taken))
+    orders = exchange(frontier, 0, wants=10, taken=taken)
+    assert [message.groups for message in orders.messages] == [names[:3]]
+    orders = exchange(frontier, 0, wants=10, taken=orders.taken)
+    assert [message.groups for message in orders.messages] == [names[3:]]
