@@ -7,8 +7,9 @@ from typing import Any
 
 import duckdb
 
-from weft.app import Plan, Summary, run
+from weft.app import Summary, run
 from weft.config import Settings
+from weft.directory import Plan
 from weft.graph import Recipe, generate
 from weft.store.warc import base32
 from weft.testbed.bed import Bed

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.engine.gate import Identity
+from weft.engine.watchdog import Watching
 from weft.engine.worker import Limits
 from weft.errors import UsageError
 from weft.fetch.dns import Naming
@@ -32,7 +33,10 @@ class Running:
     """How the crawl is run."""
 
     ordering: str = setting("breadth-first", "which page first: breadth-first, larger-sites-first, or one you add")
-    workers: int = setting(1, "processes that crawl; more than one comes with the next release")
+    workers: int = setting(0, "processes that crawl; 0: one per core")
+    speed: str = setting(
+        "", "target of the whole crawl, such as '200 pages/s' or '5000000 bytes/s; 08:00-18:00 50 pages/s'; empty: none"
+    )
     random_seed: int = setting(0, "what random choices follow from")
 
 
@@ -51,6 +55,7 @@ class Settings:
     naming: Naming = field(default_factory=Naming)
     storing: Storing = field(default_factory=Storing)
     running: Running = field(default_factory=Running)
+    watching: Watching = field(default_factory=Watching)
     overrides: Overrides = field(default_factory=Overrides)
 
     def with_values(self, values: dict[str, Any], *, where: str) -> Settings:

@@ -23,6 +23,7 @@ class Fetched(msgspec.Struct, frozen=True, gc=False):
     final: bool  # False when it will be tried again
     digest: str
     duplicate: bool
+    rest: float | None = None  # seconds that the site rests, where the connection was closed behind this fetch
 
 
 class Stopped(msgspec.Struct, frozen=True, gc=False):

@@ -2,23 +2,28 @@
 grounds.
 
 Three sources are asked in turn: the rows of its fetches, the frontier's log (it waits, or was refused when its turn
-came), and the rules themselves, evaluated again: a refusal of a rule is not written down.
+came), and the rules themselves, evaluated again: a refusal of a rule is not written down. What whoever runs the crawl
+has said since it began, in its scope and on its blacklist, is in the global frontier.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from weft.config import Settings
+from weft.frontier.blacklist import Blacklist
+from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.inspect import Ledger, Standing
 from weft.frontier.scope import Scope
+from weft.frontier.sites import SiteMemory
 from weft.model import Kind, Reason
 from weft.parse.robots import parse_robots
 from weft.store.reading import CrawlFiles
-from weft.urls import fingerprint, normal_form, site_of, target_of
+from weft.urls import fingerprint, host_of, literal_address, normal_form, site_of, target_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,25 +45,41 @@ def explain_url(out: Path, text: str) -> Explanation:
     url = normal_form(text, None, settings.urls)
     if type(url) is not str:
         return Explanation(url=text, state="refused", verdict=f"It is never crawled: {Reason.NOT_A_URL.doc} ({url}).")
+    scope = _scope(out, settings)
     ledgers = [Ledger(path) for path in sorted(out.glob("workers/*/frontier.log"))]
     try:
-        return _explain(url, files, settings, ledgers)
+        return _explain(url, files, settings, scope, ledgers)
     finally:
         for ledger in ledgers:
             ledger.close()
 
 
-def _explain(url: str, files: CrawlFiles, settings: Settings, ledgers: list[Ledger]) -> Explanation:
+def _scope(out: Path, settings: Settings) -> Scope:
+    """The rules of a crawl, with what was said since it began."""
+    scope = Scope(settings.selection)
+    path = out / "frontier.db"
+    if path.exists():
+        hub = EmbeddedFrontier(path)
+        try:
+            scope.blacklist = Blacklist(hub.blacklist())
+            for seed in hub.scope():
+                scope.admit(seed)
+        finally:
+            hub.close()
+    return scope
+
+
+def _explain(url: str, files: CrawlFiles, settings: Settings, scope: Scope, ledgers: list[Ledger]) -> Explanation:
     url_id = fingerprint(url)
     rows = files.rows(url_id)
     found = [(ledger, standing) for ledger in ledgers if (standing := ledger.standing(url_id)) is not None]
     if rows and (rows[-1]["final"] or not found):
         return _fetched(url, rows, found[0][1] if found else None)
     if found:
-        answer = _standing(url, *found[0], settings)
+        answer = _standing(url, *found[0], settings, scope.blacklist)
         answer.fetches = rows
         return answer
-    return _by_rules(url, files, settings, ledgers)
+    return _by_rules(url, files, scope, ledgers)
 
 
 def _fetched(url: str, rows: list[dict[str, Any]], standing: Standing | None) -> Explanation:
@@ -78,32 +99,32 @@ def _fetched(url: str, rows: list[dict[str, Any]], standing: Standing | None) ->
     return answer
 
 
-def _standing(url: str, ledger: Ledger, standing: Standing, settings: Settings) -> Explanation:
+def _standing(url: str, ledger: Ledger, standing: Standing, settings: Settings, blacklist: Blacklist) -> Explanation:
     because = [_origin(standing)]
-    if standing.state == "refused":
-        robots = _robots(url, ledger, settings)
-        why = robots or f"{Reason.SITE_FAILED.doc} ({Reason.SITE_FAILED.value})"
-        return Explanation(
-            url=url, state="refused", verdict=f"It was refused when its turn came: {why}.", because=because
-        )
     memory = standing.memory
+    no = _robots(url, ledger, settings) or _blacklisted(url, memory, blacklist)
+    if standing.state == "refused":
+        if no is None:  # its site was given up, or a rule named it that is gone
+            given_up = memory is not None and memory.second_chance
+            no = _named(Reason.SITE_FAILED if given_up else Reason.BLACKLISTED)
+        return Explanation(
+            url=url, state="refused", verdict=f"It was refused when its turn came: {no}.", because=because
+        )
     if memory is not None and memory.set_aside:
         because.append("Its site kept failing and is set aside; it is tried once more when nothing else is left.")
     elif memory is not None:
         because.append(f"Its site may be visited again from {_when(memory.next_visit)} on.")
+    if no is not None:
+        because.append(f"When its turn comes it will be refused: {no}.")
     if standing.state == "retry" and standing.due is not None:
         verdict = f"It failed {standing.tries} times and will be tried again after {_when(standing.due)}."
         return Explanation(url=url, state="retry", verdict=verdict, because=because)
-    robots = _robots(url, ledger, settings)
-    if robots:
-        because.append(f"When its turn comes it will be refused: {robots}.")
     verdict = f"It waits for its turn, behind {standing.ahead} pages of its site that were found before it."
     return Explanation(url=url, state="pending", verdict=verdict, because=because)
 
 
-def _by_rules(url: str, files: CrawlFiles, settings: Settings, ledgers: list[Ledger]) -> Explanation:
+def _by_rules(url: str, files: CrawlFiles, scope: Scope, ledgers: list[Ledger]) -> Explanation:
     """It is in no frontier: was it ever found, and what do the rules say?"""
-    scope = Scope(settings.selection)
     for ledger in ledgers:
         for seed in ledger.scope:
             scope.admit(seed)
@@ -116,7 +137,7 @@ def _by_rules(url: str, files: CrawlFiles, settings: Settings, ledgers: list[Led
     reason = next((reason for reason, refused in answers if refused), None)
     because = [f"It is linked from {rows[-1]['url']}." for rows, _ in sources if rows]
     if reason is not None:
-        verdict = f"It is not crawled: {reason.doc} ({reason.value})."
+        verdict = f"It is not crawled: {_named(reason)}."
         return Explanation(url=url, state="refused", verdict=verdict, because=because, rules=rules)
     site = site_of(url)
     known = sum(ledger.names.count(site) for ledger in ledgers)
@@ -133,6 +154,20 @@ def _origin(standing: Standing) -> str:
     if standing.found_on is None:
         return f"It is a {kind}." if kind == "seed" else f"It was named as a {kind}."
     return f"It was found first on {standing.found_on} ({kind}), {standing.entry.depth} links away from a seed."
+
+
+def _named(reason: Reason) -> str:
+    return f"{reason.doc} ({reason.value})"
+
+
+def _blacklisted(url: str, memory: SiteMemory | None, blacklist: Blacklist) -> str | None:
+    """Does a rule of the blacklist name a URL, or the address where its site was visited last?"""
+    site = site_of(url)
+    address = literal_address(host_of(site)) or (literal_address(memory.address) if memory is not None else None)
+    found = blacklist.names(url, site)
+    if not found and address is not None:
+        found = any(ipaddress.ip_address(address) in network for network in blacklist.ranges)
+    return _named(Reason.BLACKLISTED) if found else None
 
 
 def _robots(url: str, ledger: Ledger, settings: Settings) -> str | None:

@@ -16,7 +16,8 @@ from fastwarc.warc import ArchiveIterator
 from tests.crawling import crawl, digests_of, make_web, rows, settings_for
 from warcio.checker import Checker
 
-from weft.app import Plan, run
+from weft.app import run
+from weft.directory import Plan
 from weft.frontier.local import LocalFrontier
 from weft.model import Reason
 from weft.testbed.bed import Bed, serving
@@ -89,8 +90,9 @@ def test_crawl__retries_twice_what_may_heal_and_only_that(full_crawl: Path) -> N
 
 def test_archive__is_accepted_by_warcio_and_fastwarc(full_crawl: Path) -> None:
     """Every record has right digests, and both readers find the same records as the columns say."""
-    volumes = sorted((full_crawl / "volumes").iterdir())
-    assert all(path.name.endswith(".warc.gz") for path in volumes)
+    volumes = sorted((full_crawl / "volumes").glob("*.warc.gz"))
+    left = {path.name.partition(".")[2] for path in (full_crawl / "volumes").iterdir()}
+    assert left == {"warc.gz", "cdxj"}
     for path in volumes:
         checker = Checker(_CheckArguments([str(path)]))
         checker.process_all()
@@ -208,7 +210,7 @@ def test_resume__after_clean_stops_nothing_is_lost_and_nothing_twice(
     command += ["--max-depth", "1000", "--max-depth-dynamic", "1000"]
     stopped = 0
     for lines in (*stops, None):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
             if lines is not None:
                 _stop_after(process, out / "log" / "crawl.log", lines)
             output, _ = process.communicate(timeout=90)
@@ -228,7 +230,7 @@ def test_commit__that_fails_ends_the_crawl(plain: Bed, tmp_path: Path, monkeypat
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("no commit today")
 
-    monkeypatch.setattr(LocalFrontier, "commit", fail)
+    monkeypatch.setattr(LocalFrontier, "write", fail)
     with pytest.raises(RuntimeError, match="no commit today"):
         crawl(plain, tmp_path / "crawl", wait=30.0)
 
@@ -292,5 +294,16 @@ def test_log__has_a_line_for_every_fetch(full_crawl: Path) -> None:
 def test_memory__of_the_frontier_is_reserved_not_taken(full_crawl: Path) -> None:
     """The crawl's directory holds what was promised and nothing else."""
     names = {path.name for path in full_crawl.iterdir()}
-    assert names == {"crawl.toml", "seeds.txt", ".lock", "log", "pages", "links", "urls", "volumes", "workers"}
+    assert names == {
+        "crawl.toml",
+        "seeds.txt",
+        ".lock",
+        "log",
+        "pages",
+        "links",
+        "urls",
+        "volumes",
+        "workers",
+        "frontier.db",
+    }
     assert os.path.getsize(full_crawl / "workers" / "0" / "frontier.log") > 0  # noqa: PTH202

@@ -22,9 +22,18 @@ app = cyclopts.App(
 )
 
 app.command("weft.cli.crawl:crawl", name="crawl")
+app.command("weft.cli.status:status", name="status")
+app.command("weft.cli.manage:pause", name="pause")
+app.command("weft.cli.manage:resume", name="resume")
+app.command("weft.cli.manage:speed", name="speed")
+app.command("weft.cli.manage:blacklist", name="blacklist")
+app.command("weft.cli.manage:add", name="add")
+app.command("weft.cli.manage:stop", name="stop")
+app.command("weft.cli.clean:clean", name="clean")
 app.command("weft.cli.explain:explain", name="explain")
 app.command("weft.cli.show:show", name="show")
 app.command("weft.cli.log:log", name="log")
+app.command("weft.cli.audit:audit", name="audit")
 app.command("weft.cli.doctor:doctor", name="doctor")
 
 url = cyclopts.App(name="url", help="URLs as weft sees them.")

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import Parameter
 
-from weft.app import Plan, Summary, run, stored_plan, usable_seeds
+from weft.app import Summary, run, usable_seeds
 from weft.cli.display import Display, print_summary
 from weft.cli.options import CrawlOptions, given
 from weft.config import Settings, profile
+from weft.directory import Plan, stored_plan
 from weft.errors import UsageError
 
 
@@ -73,13 +74,18 @@ def _plan(
         texts, where = texts + _lines(file), str(file)
     if not texts:
         stored = stored_plan(out)
-        return Plan(seeds=stored.seeds, out=out, settings=stored.settings.with_values(flags, where="the command line"))
+        return Plan(
+            seeds=stored.seeds,
+            out=out,
+            settings=stored.settings.with_values(flags, where="the command line"),
+            watched=True,
+        )
     usable, unusable = usable_seeds(texts, where=where, strict=strict)
     for line in unusable[:20]:
         print(f"weft: skipped: {line}", file=sys.stderr)
     if len(unusable) > 20:
         print(f"weft: skipped: {len(unusable) - 20} more", file=sys.stderr)
-    return Plan(seeds=usable, out=out, settings=settings.with_values(flags, where="the command line"))
+    return Plan(seeds=usable, out=out, settings=settings.with_values(flags, where="the command line"), watched=True)
 
 
 def _lines(file: Path) -> list[str]:

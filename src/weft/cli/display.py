@@ -16,8 +16,7 @@ from rich.live import Live
 from rich.table import Table
 
 from weft.app import Summary
-from weft.engine.progress import Progress
-from weft.frontier.local import LocalFrontier
+from weft.engine.progress import Statistics
 
 _LINE_EVERY = 5.0  # seconds between lines where there is no terminal
 
@@ -41,41 +40,39 @@ class Display:
         if self._live is not None:
             self._live.stop()
 
-    def show(self, progress: Progress, frontier: LocalFrontier) -> None:
+    def show(self, now: Statistics) -> None:
         """Show the present state."""
         if self._live is not None:
-            self._live.update(_panel(progress, frontier), refresh=True)
-        elif not self._quiet and progress.counts.seconds >= self._line_at:
-            self._line_at = progress.counts.seconds + _LINE_EVERY
-            print(_line(progress, frontier), file=sys.stderr, flush=True)
+            self._live.update(_panel(now), refresh=True)
+        elif not self._quiet and now.counts.seconds >= self._line_at:
+            self._line_at = now.counts.seconds + _LINE_EVERY
+            print(_line(now), file=sys.stderr, flush=True)
 
 
-def _line(progress: Progress, frontier: LocalFrontier) -> str:
-    counts, schedule = progress.counts, frontier.schedule
-    rate, amount = progress.rates()
-    errors = sum(progress.reasons.values())
+def _line(now: Statistics) -> str:
+    counts = now.counts
     return (
-        f"{counts.seconds:7.0f} s  {counts.pages} pages  {rate:.1f} pages/s  {size(amount)}/s  "
-        f"{schedule.busy} sites active, {schedule.waiting} waiting  {schedule.pending} pages pending  {errors} errors"
+        f"{counts.seconds:7.0f} s  {counts.pages} pages  {now.pages_rate:.1f} pages/s  {size(now.bytes_rate)}/s  "
+        f"{now.active} sites active, {now.waiting} waiting  {now.pending} pages pending  "
+        f"{sum(counts.reasons.values())} errors"
     )
 
 
-def _panel(progress: Progress, frontier: LocalFrontier) -> Table:
-    counts, schedule = progress.counts, frontier.schedule
-    rate, amount = progress.rates()
+def _panel(now: Statistics) -> Table:
+    counts = now.counts
     table = Table.grid(padding=(0, 3))
     table.add_column(justify="right", style="bold")
     table.add_column()
     table.add_column(justify="right", style="bold")
     table.add_column()
-    table.add_row(f"{counts.pages:,}", "pages", f"{rate:,.1f}", "pages/s")
-    table.add_row(size(counts.bytes), "content", f"{size(amount)}", "/s")
-    table.add_row(f"{schedule.busy:,}", "sites active", f"{schedule.waiting:,}", "sites waiting")
-    table.add_row(f"{schedule.pending:,}", "pages pending", f"{len(frontier.found.names):,}", "sites known")
-    worst = progress.reasons.most_common(6)
+    table.add_row(f"{counts.pages:,}", "pages", f"{now.pages_rate:,.1f}", "pages/s")
+    table.add_row(size(counts.bytes), "content", f"{size(now.bytes_rate)}", "/s")
+    table.add_row(f"{now.active:,}", "sites active", f"{now.waiting:,}", "sites waiting")
+    table.add_row(f"{now.pending:,}", "pages pending", f"{now.sites:,}", "sites known")
+    worst = sorted(counts.reasons.items(), key=lambda each: -each[1])[:6]
     if worst:
-        shown = ", ".join(f"{reason.value} {count:,}" for reason, count in worst)
-        table.add_row(f"{sum(progress.reasons.values()):,}", f"errors: {shown}")
+        shown = ", ".join(f"{reason} {count:,}" for reason, count in worst)
+        table.add_row(f"{sum(counts.reasons.values()):,}", f"errors: {shown}")
     table.add_row(f"{counts.seconds:,.0f} s", "Ctrl-C stops; the same command goes on")
     return table
 

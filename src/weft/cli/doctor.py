@@ -99,7 +99,7 @@ def _warm() -> None:
                     frontier.url_of(0 if turn is None else turn.id)
                 frontier.enter(visit, "127.0.0.1")
                 frontier.leave(visit, took=0.0)
-            frontier.commit(lengths={}, counts=b"")
+            frontier.commit(marks={})
             frontier.close()
     digests = Digests(most=4)
     for number in range(6):

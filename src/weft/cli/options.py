@@ -26,6 +26,7 @@ TITLES = {
     "naming": "Names",
     "storing": "Storing",
     "running": "Running",
+    "watching": "Watching over workers",
 }
 
 

@@ -7,6 +7,7 @@ addresses. Without a contact nothing but this machine is crawled: a webmaster mu
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from weft.model import Reason
 from weft.settings import setting
 from weft.urls import Allowed, is_loopback, literal_address, refused_range, special_range
 from weft.version import __version__
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +55,16 @@ class Gate:
                 allowed = allowed.with_range(special)
         self._allowed = allowed
         self._anonymous = not (identity.contact or identity.agent)
+        self._forbidden: tuple[Network, ...] = ()
+
+    def forbid(self, ranges: tuple[Network, ...]) -> None:
+        """Visit no address of these ranges any more."""
+        self._forbidden = ranges
 
     def refusal(self, address: str) -> Reason | None:
         """Why an address is not visited."""
+        if self._forbidden and any(ipaddress.ip_address(address) in network for network in self._forbidden):
+            return Reason.BLACKLISTED
         if refused_range(address, self._allowed) is not None:
             return Reason.ADDRESS
         if self._anonymous and not is_loopback(address):

@@ -11,17 +11,21 @@ row, its links and its outcome are always in the same commit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from weft.engine.application import FetchedPage, Request
-from weft.engine.drive import Driver
+from weft.engine.drive import Ask, Driver
 from weft.engine.exchange import UNREACHED, keeps_open, nothing_came, pause_of, redirect_of, verdict
-from weft.engine.robots import ask_robots, robots_unreachable
+from weft.engine.robots import ask_robots
 from weft.engine.wires import Wires
 from weft.fetch.headers import header_values
 from weft.fetch.transport import Connection
 from weft.frontier.schedule import Visit
 from weft.model import FIRST_REQUISITE, Kind, Page, Parsed, Reason, Turn
+from weft.parse.page import SuspiciousPage
 from weft.urls import fingerprint, literal_address, normal_form
+
+_APART = Parsed("", "", "", "", "", [], [], follow=False, reason=None)  # stands for what is not known yet
 
 
 class Loop:
@@ -98,7 +102,10 @@ class Loop:
                     frontier.give_back(visit, turn)
                     break
                 took = page.took
-                turn, pause = self._settle(visit, connection, turn, page)
+                parsed = self._read(turn, page)
+                if parsed is _APART:
+                    parsed = await Ask(partial(self._wires.apart.parse, page, turn.kind))
+                turn, pause = self._settle(visit, connection, turn, page, parsed)
         finally:
             if connection is not None:
                 network.close(connection)
@@ -117,9 +124,11 @@ class Loop:
             address = answer.addresses[0]
         return address, self._wires.gate.refusal(address)
 
-    def _settle(self, visit: Visit, connection: Connection, turn: Turn, page: Page) -> tuple[Turn | None, float]:
-        """Parse a page, follow its links, write it down, settle its turn; the visit's next turn, and a pause if one
-        is asked for.
+    def _settle(
+        self, visit: Visit, connection: Connection, turn: Turn, page: Page, parsed: Parsed | None
+    ) -> tuple[Turn | None, float]:
+        """Follow a page's links, write it down, settle its turn; the visit's next turn, and a pause if one is asked
+        for.
         """
         wires, frontier, site = self._wires, self._wires.frontier, visit.site
         now = wires.clock.wall()
@@ -132,9 +141,10 @@ class Loop:
         if "set-cookie" in page.headers:
             site.jar.store(header_values(page.head, "set-cookie"), now)
         redirect = redirect_of(page)
-        parsed = self._parse(page, turn.kind) if reason is None and redirect is None else None
         if parsed is not None and parsed.reason is not None:
             reason = parsed.reason
+            if reason is Reason.HOSTILE:
+                frontier.strike(site)
         if redirect is not None and turn.attempt == 1 and fingerprint(redirect) == turn.id and site.jar.cookies:
             frontier.once_more(visit, turn)  # it redirects to itself to see whether its cookie comes back
             final = False
@@ -142,29 +152,51 @@ class Loop:
             final = not frontier.will_retry(turn, reason)
             frontier.settle(visit, turn, reason)
         links = self._follow(visit, turn, page, parsed, redirect) if final else 0
-        following = frontier.turn(visit) if keeps_open(page) and not self.stopping else None
+        pause = pause_of(page, wires.politeness, now)
+        frontier.pace.spend(0, len(page.body))
+        following = frontier.turn(visit) if keeps_open(page) and not pause and not self.stopping else None
         closed_at = None
         if following is None:
             wires.network.close(connection)
             closed_at = wires.clock.wall()
         wires.record(
-            visit, turn, page, parsed, reason=reason, final=final, closed_at=closed_at, redirect=redirect, links=links
+            visit,
+            turn,
+            page,
+            parsed,
+            reason=reason,
+            final=final,
+            closed_at=closed_at,
+            redirect=redirect,
+            links=links,
+            pause=pause,
         )
-        pause = pause_of(page, wires.politeness, now)
-        if pause and following is not None:
-            frontier.give_back(visit, following)
-            following = None
         if frontier.may_begin:  # the page led to a site that was idle
             self.pump()
         return following, pause
 
-    def _parse(self, page: Page, kind: int) -> Parsed:
-        """Read a page; a fault of ours on one page is that page's reason, and no more."""
+    def _read(self, turn: Turn, page: Page) -> Parsed | None:
+        """What is in a page: None where nothing is to be read, `_APART` where a process of its own must do it.
+
+        A fault of ours on one page is that page's reason, and no more.
+        """
+        if verdict(page) is not None or redirect_of(page) is not None:
+            return None
+        wires = self._wires
+        if turn.id == wires.marker.left:  # it was being read when the last process died
+            return _APART
+        began = wires.clock.now()
+        wires.marker.set(turn.id)
         try:
-            return self._wires.parser.parse(page, kind)
+            return wires.parser.parse(page, turn.kind)
+        except SuspiciousPage:
+            return _APART
         except Exception as error:  # noqa: BLE001  no content ends a crawl
-            self._wires.bus.report(error, page.url)
+            wires.bus.report(error, page.url)
             return Parsed("", "", "", "", page.url, [], [], follow=False, reason=Reason.INTERNAL)
+        finally:
+            wires.marker.set(0)
+            wires.progress.counts.parsing += wires.clock.now() - began
 
     def _follow(self, visit: Visit, turn: Turn, page: Page, parsed: Parsed | None, redirect: str | None) -> int:
         """Offer what a page leads to; the number of its links."""
@@ -175,7 +207,7 @@ class Loop:
                 frontier.admit(redirect)
             if wires.application is not None:
                 wires.application.redirected(turn.url, redirect)
-            frontier.offer(redirect, kind, turn.depth, turn.page)
+            frontier.offer(redirect, kind, turn.depth, turn.id)
             wires.store.note_links(turn.id, [fingerprint(redirect)], [Kind.REDIRECT])
             return 1
         application = wires.application
@@ -201,7 +233,7 @@ class Loop:
             url = normal_form(text, turn.url)
             reason: Reason | None = Reason.NOT_A_URL
             if type(url) is str:
-                reason = self._wires.frontier.offer(url, Kind.REQUEST, turn.depth + 1, turn.page, priority)
+                reason = self._wires.frontier.offer(url, Kind.REQUEST, turn.depth + 1, turn.id, priority)
             if reason is not None:
                 waiting += application.failed(text, reason.value) or ()
 
@@ -209,7 +241,7 @@ class Loop:
         """The site was not reached, or may not be: write it down; the pause that the site gets."""
         wires, frontier, site = self._wires, self._wires.frontier, visit.site
         if visit.errand is not None:
-            robots_unreachable(wires, visit.errand)
+            frontier.deliver(visit.errand, None)
         if turn is not None:
             page = page or nothing_came(turn, reason, wires.clock.wall())
             if reason is Reason.TLS and page.tls and site.tls == "" and not wires.verify_tls:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
+from collections.abc import Iterable
 
 import msgspec
 
 from weft.clock import Clock
 from weft.events import Event, Fault, Fetched
-from weft.model import FIRST_REQUISITE, Kind, Reason
+from weft.model import FIRST_REQUISITE, Kind
 
 _WINDOW = 10.0  # seconds over which a rate is taken
 
@@ -26,6 +27,58 @@ class Counts(msgspec.Struct):
     redirects: int = 0
     faults: int = 0
     seconds: float = 0.0  # that the crawl has run
+    visits: int = 0  # connections that were closed
+    # Seconds spent on pages, by what was done (P3, figure 7); several pages are downloaded, and wait, at once.
+    downloading: float = 0.0
+    parsing: float = 0.0
+    storing: float = 0.0
+    resting: float = 0.0  # courtesy waits that sites were given
+    reasons: dict[str, int] = {}  # failures, by reason
+    statuses: dict[int, int] = {}
+
+    def add(self, other: Counts) -> None:
+        """Count in what another worker did; workers run at the same time, so the longest time counts."""
+        for name in self.__struct_fields__:
+            mine, more = getattr(self, name), getattr(other, name)
+            if isinstance(mine, dict):
+                for key, count in more.items():
+                    mine[key] = mine.get(key, 0) + count
+            else:
+                setattr(self, name, max(mine, more) if name == "seconds" else mine + more)
+
+
+class Statistics(msgspec.Struct):
+    """How a worker stands, or all of them together."""
+
+    counts: Counts = msgspec.field(default_factory=Counts)
+    refused: dict[str, int] = {}  # by rule
+    pages_rate: float = 0.0  # a second, of late
+    bytes_rate: float = 0.0
+    active: int = 0  # sites that are being visited
+    ready: int = 0
+    waiting: int = 0
+    aside: int = 0
+    pending: int = 0  # pages
+    known: int = 0  # URLs
+    sites: int = 0
+    memory: int = 0  # bytes
+
+    def add(self, other: Statistics) -> None:
+        """Count in another worker."""
+        self.counts.add(other.counts)
+        for reason, count in other.refused.items():
+            self.refused[reason] = self.refused.get(reason, 0) + count
+        for name in self.__struct_fields__[2:]:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+def together(reports: Iterable[bytes]) -> Statistics:
+    """What several workers report, as one."""
+    total = Statistics()
+    for report in reports:
+        if report:
+            total.add(msgspec.msgpack.decode(report, type=Statistics))
+    return total
 
 
 class Progress:
@@ -34,8 +87,6 @@ class Progress:
     def __init__(self, clock: Clock, counts: Counts | None = None) -> None:
         self._clock = clock
         self.counts = counts or Counts()
-        self.reasons: Counter[Reason] = Counter()
-        self.statuses: Counter[int] = Counter()
         self._began = clock.now()
         self._before = self.counts.seconds
         self._samples: deque[tuple[float, int, int]] = deque([(self._began, self.counts.pages, self.counts.bytes)])
@@ -50,17 +101,22 @@ class Progress:
             kind = event.turn.kind
             counts.fetches += 1
             counts.bytes += len(event.page.body)
+            counts.downloading += event.page.took
+            if event.rest is not None:
+                counts.visits += 1
+                counts.resting += event.rest
             if kind == Kind.ROBOTS:
                 counts.robots += 1
                 return
             if event.reason is not None:
-                self.reasons[event.reason] += 1
+                reason = event.reason.value
+                counts.reasons[reason] = counts.reasons.get(reason, 0) + 1
             if kind >= FIRST_REQUISITE:
                 counts.parts += event.final
             elif event.final:
                 counts.pages += 1
                 status = event.page.status
-                self.statuses[status] += 1
+                counts.statuses[status] = counts.statuses.get(status, 0) + 1
                 if event.reason is None:
                     counts.good += status < 300
                     counts.duplicates += event.duplicate and status < 300

@@ -14,9 +14,9 @@ from weft.engine.exchange import cut_of, keeps_open, pause_of, redirect_of, verd
 from weft.engine.wires import Wires
 from weft.fetch.transport import Connection
 from weft.frontier.schedule import Visit
-from weft.frontier.sites import Errand, Site
+from weft.frontier.sites import Errand, RobotsRecord
 from weft.model import Kind, Page, Reason, Turn
-from weft.urls import fingerprint, normal_form, origin_of, site_of
+from weft.urls import fingerprint, origin_of
 
 MOST_HOPS = 5
 MOST_BYTES = 524_288
@@ -34,10 +34,8 @@ _END = Learned(go_on=False, pause=0.0)
 
 async def ask_robots(wires: Wires, visit: Visit, connection: Connection) -> Learned:
     """Fetch the robots.txt of the visit's site, or the one that it was sent for."""
-    errand = visit.errand or Errand(
-        f"{visit.scheme}://{visit.site.name}/robots.txt", 0, visit.site.number, visit.scheme
-    )
-    owner = wires.frontier.site(errand.site)
+    own = Errand(f"{visit.scheme}://{visit.site.name}/robots.txt", 0, visit.site.name, visit.scheme)
+    errand = visit.errand or own
     url = errand.url
     for hop in range(errand.hops, MOST_HOPS + 1):
         request = wires.asker.robots(visit.site, url, most=MOST_BYTES, now=wires.clock.wall())
@@ -52,42 +50,33 @@ async def ask_robots(wires: Wires, visit: Visit, connection: Connection) -> Lear
             visit.site.tls = page.tls  # its certificate is looked at once; the next visit takes it as it is
             return _give_back(visit)
         if redirect is None or hop == MOST_HOPS:
-            return _learn(wires, visit, owner, errand.scheme, page, reason)
+            return _learn(wires, visit, page, reason)
         if not here:
-            wires.frontier.send(Errand(redirect, hop + 1, errand.site, errand.scheme), site_of(redirect))
+            wires.frontier.send(Errand(redirect, hop + 1, errand.owner, errand.scheme))
             return _END
         url = redirect
     raise AssertionError("the last hop returns")
 
 
-def robots_unreachable(wires: Wires, errand: Errand) -> None:
-    """The site where a robots.txt lives could not be reached: the one it speaks for counts as failed."""
-    owner = wires.frontier.site(errand.site)
-    owner.next_visit = wires.clock.now() + wires.frontier.failed(owner)
-    wires.frontier.return_errand(errand)
-
-
-def _learn(wires: Wires, visit: Visit, owner: Site, scheme: str, page: Page, reason: Reason | None) -> Learned:
+def _learn(wires: Wires, visit: Visit, page: Page, reason: Reason | None) -> Learned:
+    """Take in what was answered, for the visit's own site or for the one that it was sent for."""
+    frontier, site = wires.frontier, visit.site
     pause = pause_of(page, wires.politeness, wires.clock.wall())
-    go_on = visit.errand is None and keeps_open(page)
+    record = None
     if reason is None or reason is Reason.STATUS_4XX or cut_of(page) == "length":
         body = None
         if 200 <= page.status < 300:
             body, _ = wires.parser.content(page)
         # A redirect that leads nowhere, or the last of too many, is as good as no file.
-        named = wires.frontier.learn_robots(owner, scheme, allowed=True, body=body)
-        for written in named if wires.sitemaps else ():
-            _offer_map(wires, written, f"{scheme}://{owner.name}/robots.txt")
-        owner.failures = 0
-        learned = Learned(go_on, pause)
-    else:
-        pause = max(pause, wires.frontier.failed(owner))
-        learned = Learned(go_on=False, pause=pause)
+        record = RobotsRecord(wires.clock.wall(), True, body)
     if visit.errand is not None:
-        owner.next_visit = max(owner.next_visit, wires.clock.now() + pause)
-        wires.frontier.return_errand(visit.errand)
-        return Learned(go_on=False, pause=0.0)
-    return learned
+        frontier.deliver(visit.errand, record)
+        return Learned(go_on=False, pause=pause)
+    if record is None:
+        return Learned(go_on=False, pause=max(pause, frontier.failed(site)))
+    site.failures = 0
+    frontier.learn_robots(site, visit.scheme, allowed=record.allowed, body=record.body)
+    return Learned(keeps_open(page), pause)
 
 
 def _give_back(visit: Visit) -> Learned:
@@ -95,12 +84,6 @@ def _give_back(visit: Visit) -> Learned:
     if visit.errand is not None:
         visit.site.errands.insert(0, visit.errand)
     return _END
-
-
-def _offer_map(wires: Wires, written: str, base: str) -> None:
-    url = normal_form(written, base)
-    if type(url) is str:
-        wires.frontier.offer(url, Kind.MAP, 0, -1)
 
 
 def _record(

@@ -11,6 +11,8 @@ from weft.engine.application import Application, Together
 from weft.engine.drive import Ask
 from weft.engine.exchange import Asker, cut_of
 from weft.engine.gate import Gate
+from weft.engine.marker import Marker
+from weft.engine.progress import Progress
 from weft.events import Bus, Fetched
 from weft.fetch.dns import Answer
 from weft.fetch.transport import Connection, Request
@@ -18,6 +20,7 @@ from weft.frontier.local import LocalFrontier
 from weft.frontier.politeness import Politeness
 from weft.frontier.schedule import Visit
 from weft.model import Page, Parsed, Reason, Turn
+from weft.parse.apart import Apart
 from weft.parse.page import Parser
 from weft.store.store import Store
 
@@ -52,14 +55,16 @@ class Wires:
     network: Network
     frontier: LocalFrontier
     parser: Parser
+    apart: Apart  # reads pages that may be hostile
+    marker: Marker
     store: Store
     asker: Asker
     gate: Gate
     bus: Bus
+    progress: Progress
     politeness: Politeness
     application: Application | Together | None
     verify_tls: bool
-    sitemaps: bool
 
     def record(  # noqa: PLR0913
         self,
@@ -73,10 +78,13 @@ class Wires:
         closed_at: float | None = None,
         redirect: str | None = None,
         links: int = 0,
+        pause: float = 0.0,
     ) -> None:
         """Write an exchange down: in the volume when it is final and there is an answer, as a row in any case."""
+        began = self.clock.now()
         stored = None
         cut = cut_of(page)
+        rest = None if closed_at is None else self.frontier.rest_after(visit, page.took, pause)
         if final and page.status and reason is not Reason.TYPE:
             stored = self.store.archive(turn, page, cut=cut)
         self.store.note_page(
@@ -90,6 +98,7 @@ class Wires:
             final=final,
             cut=cut,
             closed_at=closed_at,
+            wait=rest,
             redirect=redirect,
             links=links,
         )
@@ -104,5 +113,7 @@ class Wires:
                 final,
                 "" if stored is None else stored.digest,
                 stored is not None and stored.duplicate_of != 0,
+                rest,
             )
         )
+        self.progress.counts.storing += self.clock.now() - began

@@ -1,24 +1,33 @@
-"""A worker: one process, one event loop, one local frontier. Runs the loop, commits once a second, stops when told
-or done.
+"""A worker: one process, one event loop, one local frontier. Runs the loop, commits and exchanges once a second, stops
+when told or done.
+
+A commit has two halves. On the loop, at one moment: everything is written to the outputs, and what changed is packed
+as one record. In a thread beside it: the outputs are synced, then the record is written and synced. Only then does
+the global frontier hear of it, and only when two further commits are there is a full file sealed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import msgspec
 
 from weft.engine.loop import Loop
-from weft.engine.progress import Progress
+from weft.engine.progress import Progress, Statistics
 from weft.engine.wires import Wires
 from weft.errors import WeftError
 from weft.events import Stopped
+from weft.frontier.contract import GlobalFrontier, Orders, Report
 from weft.settings import setting
+from weft.store.store import SETTLED
 
 _TICK = 0.01  # seconds: timers that are due closer together than this are served together
+_LOOK = 0.05  # seconds between two looks at whether something is to be done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +44,21 @@ class Limits:
 class Worker:
     """Runs a crawl on an event loop until it is done or told to stop."""
 
-    def __init__(self, wires: Wires, progress: Progress, limits: Limits) -> None:
+    def __init__(
+        self, number: int, wires: Wires, progress: Progress, limits: Limits, hub: GlobalFrontier, *, sync: bool
+    ) -> None:
+        self._number = number
         self._wires = wires
         self._progress = progress
         self._limits = limits
+        self._hub = hub
+        self._sync = sync
         self._loop = Loop(wires, self._on_failure, self._after_pump)
+        self._committing = ThreadPoolExecutor(1, thread_name_prefix="commit")
+        self._sealing = ThreadPoolExecutor(1, thread_name_prefix="seal")
+        self._sealed: Future[None] | None = None
+        self._commits = 0
+        self._hurry = 0.1  # seconds after which an exchange is made ahead of time; longer while none helps
         self._events: asyncio.AbstractEventLoop | None = None
         self._over: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -48,9 +67,9 @@ class Worker:
         self.why = ""  # it stopped
 
     def __repr__(self) -> str:
-        return f"Worker({self._loop}, {self._progress})"
+        return f"Worker({self._number}, {self._loop}, {self._progress})"
 
-    async def run(self, on_tick: Callable[[], None]) -> None:
+    async def run(self, on_tick: Callable[[Statistics], None]) -> None:
         """Crawl. `on_tick` is called a few times a second, for the display."""
         events = self._events = asyncio.get_running_loop()
         self._over = events.create_future()
@@ -59,20 +78,20 @@ class Worker:
             events.add_signal_handler(number, self._on_signal, why)
         ticking = asyncio.create_task(self._tick(on_tick), name="tick")
         try:
-            if self._limits.max_pages is not None:
-                self._wires.frontier.quota = max(0, self._limits.max_pages - self._progress.counts.pages)
-            self._loop.pump()
             await self._over
         finally:
-            ticking.cancel()
+            self._loop.stopping = True
+            await _ended(ticking)
             for number in signals:
                 events.remove_signal_handler(number)
             if self._timer is not None:
                 self._timer.cancel()
             self._loop.drop()
+            self._committing.shutdown()
+            self._sealing.shutdown()
         if self._fatal is not None:
             raise self._fatal
-        self.commit(clean=True)
+        self.finish()
         self._wires.bus.emit(Stopped(self.why))
 
     def stop(self, why: str) -> None:
@@ -85,11 +104,115 @@ class Worker:
             self._events.call_later(self._limits.grace, self._end)
         self._after_pump()
 
-    def commit(self, *, clean: bool = False) -> None:
-        """Make everything so far durable and consistent: outputs first, then the frontier's record of them."""
+    def finish(self) -> None:
+        """The last commit, with what settles it; tell the global frontier and seal everything."""
+        wires = self._wires
+        self._pack(clean=True)
+        wires.store.roll(all_of_them=True)
+        self._write()
+        wires.frontier.written()
+        for _ in range(SETTLED):
+            self._pack(clean=True)
+            self._write()
+            wires.frontier.written()
+        wires.frontier.obey(self._hub.exchange(self._report(wants=0)))
+        wires.store.seal(self._commits)
+
+    # Commits and exchanges.
+
+    async def _tick(self, on_tick: Callable[[Statistics], None]) -> None:
+        """Every quarter of a second: the display; every second, or when there is need: a commit and an exchange."""
+        clock = self._wires.clock
+        shown = last = clock.now() - 1e9
+        try:
+            while not self._over_now():
+                now = clock.now()
+                passed = now - last
+                if passed >= self._limits.commit_every or (passed >= self._hurry and self._in_need()):
+                    last = now
+                    await self._cycle()
+                    self._check_limits()
+                if now - shown >= 0.25:
+                    shown = now
+                    on_tick(self.statistics())
+                if not self._over_now():
+                    await asyncio.sleep(_LOOK)
+        except Exception as error:  # noqa: BLE001  a crawl that cannot commit must not go on
+            self._fail(error)
+
+    async def _cycle(self) -> None:
+        """One commit, one exchange."""
+        wires, events = self._wires, asyncio.get_running_loop()
+        self._pack()
+        wires.store.roll()
+        await events.run_in_executor(self._committing, self._write)
+        wires.frontier.written()
+        report = self._report(wants=wires.frontier.wants)
+        orders = await events.run_in_executor(self._committing, self._hub.exchange, report)
+        helped = bool(orders.messages or orders.lent or orders.allowance)
+        self._hurry = 0.1 if helped else min(self._hurry * 2, self._limits.commit_every)
+        self._obey(orders)
+        if self._sealed is not None and self._sealed.done():
+            self._sealed.result()
+            self._sealed = None
+        if self._sealed is None:
+            self._sealed = self._sealing.submit(wires.store.seal, self._commits)
+
+    def _pack(self, *, clean: bool = False) -> None:
         self._progress.sample()
-        lengths = self._wires.store.flush()
-        self._wires.frontier.commit(lengths=lengths, counts=msgspec.msgpack.encode(self._progress.counts), clean=clean)
+        marks = self._wires.store.mark()
+        self._wires.frontier.pack(marks=marks, counts=msgspec.msgpack.encode(self._progress.counts), clean=clean)
+
+    def _write(self) -> None:
+        if self._sync:
+            self._wires.store.sync()
+        self._wires.frontier.write(sync=self._sync)
+        self._commits += 1
+
+    def _report(self, *, wants: int) -> Report:
+        report = self._wires.frontier.report(self._number, wants=wants)
+        report.idle = report.idle and self._loop.active == 0
+        report.pages = self._progress.counts.pages
+        report.rate = self._progress.rates()
+        report.statistics = msgspec.msgpack.encode(self.statistics())
+        return report
+
+    def _obey(self, orders: Orders) -> None:
+        frontier = self._wires.frontier
+        frontier.obey(orders)
+        self._wires.gate.forbid(frontier.scope.blacklist.ranges)
+        frontier.allowance = orders.allowance
+        if orders.over:
+            if not self._loop.stopping:
+                self.stop(orders.over)
+        else:
+            self._loop.pump()
+
+    def _in_need(self) -> bool:
+        """Would an exchange help? There is nothing to do here, or an address must be lent to us first."""
+        frontier = self._wires.frontier
+        return frontier.idle or (frontier.schedule.ready == 0 and bool(frontier.schedule.wanted() or frontier.wants))
+
+    def statistics(self) -> Statistics:
+        """How things stand, for whoever asks."""
+        frontier, schedule = self._wires.frontier, self._wires.frontier.schedule
+        pages, amount = self._progress.rates()
+        return Statistics(
+            counts=self._progress.counts,
+            refused={reason.value: count for reason, count in (frontier.found.refused + frontier.refused).items()},
+            pages_rate=pages,
+            bytes_rate=amount,
+            active=schedule.busy,
+            ready=schedule.ready,
+            waiting=schedule.waiting,
+            aside=schedule.aside,
+            pending=schedule.pending,
+            known=frontier.known,
+            sites=len(frontier.found.numbers),
+            memory=_resident(),
+        )
+
+    # Beginning and ending.
 
     def _on_signal(self, why: str) -> None:
         """The first Ctrl-C lets pages under way finish, the second does not."""
@@ -98,25 +221,12 @@ class Worker:
         else:
             self.stop(why)
 
+    def _over_now(self) -> bool:
+        return self._over is None or self._over.done()
+
     def _end(self) -> None:
         if self._over is not None and not self._over.done():
             self._over.set_result(None)
-
-    async def _tick(self, on_tick: Callable[[], None]) -> None:
-        """Every quarter of a second: the display; every second: a commit."""
-        elapsed = 0.0
-        while True:
-            await asyncio.sleep(0.25)
-            elapsed += 0.25
-            try:
-                if elapsed >= self._limits.commit_every:
-                    elapsed = 0.0
-                    self.commit()
-                on_tick()
-            except Exception as error:  # noqa: BLE001  a crawl that cannot commit must not go on
-                self._fail(error)
-                return
-            self._check_limits()
 
     def _check_limits(self) -> None:
         limits, counts = self._limits, self._progress.counts
@@ -126,18 +236,12 @@ class Worker:
             self.stop("byte limit")
 
     def _after_pump(self) -> None:
-        """Every visit that may begin has begun: are we done, and if not, when to look again?"""
+        """Every visit that may begin has begun: when to look again?"""
         if self._loop.stopping:
             if self._loop.active == 0:
                 self._end()
             return
-        frontier = self._wires.frontier
-        if frontier.done or (frontier.quota == 0 and self._loop.active == 0):
-            self.why = "done" if frontier.done else "page limit"
-            self._loop.stopping = True
-            self._end()
-            return
-        at = frontier.schedule.next_event()
+        at = self._wires.frontier.next_event()
         if at is not None and (self._timer is None or at < self._timer_at) and self._events is not None:
             if self._timer is not None:
                 self._timer.cancel()
@@ -161,3 +265,14 @@ class Worker:
             self._fail(error)
         else:
             self._wires.bus.report(error, "a visit")
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Let the commit that is under way come to its end: a thread cannot be interrupted."""
+    await asyncio.wait([task])
+
+
+def _resident() -> int:
+    """Bytes of memory that this process uses."""
+    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123  called often
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

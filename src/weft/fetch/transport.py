@@ -97,6 +97,7 @@ class _Slot:
     """A libcurl handle with what its callbacks collect for the transfer under way."""
 
     __slots__ = (
+        "added",
         "chunks",
         "connection",
         "curl",
@@ -108,6 +109,7 @@ class _Slot:
         "lines",
         "may_open",
         "on_gone",
+        "on_parted",
         "request",
         "sent",
         "size",
@@ -121,11 +123,13 @@ class _Slot:
         self.curl = curl
         self.sockets = sockets  # all open ones of the transport
         self.on_gone = on_gone  # called with the descriptor of a socket that is closed
+        self.on_parted: Callable[[_Slot], None] | None = None  # called once when the last socket is closed
         self.fds: set[int] = set()  # those of this visit: one, or for a moment several ways to one proxy
         # What libcurl was told last, so that it is told again only what has changed.
         self.headers: list[str] = []
         self.sent = b""  # the request as far as these headers make it
         self.is_new = self.is_last = False
+        self.added = False  # to libcurl's multi handle: without it, pycurl cannot tell us that a socket is closed
         self.may_open = False  # a connection: in the first transfer of a visit only
         self.connection: Connection | None = None
         self.request: Request | None = None
@@ -174,6 +178,9 @@ class _Slot:
                 self.connection.closed = True
         self.on_gone(fd)
         os.close(fd)
+        if self.on_parted is not None and not self.fds:
+            self.on_parted(self)
+            self.on_parted = None
         return 0
 
 
@@ -261,21 +268,38 @@ class Transport:
         slot.request = None
         slot.may_open = False
         if slot.done is not None:  # a transfer is under way: drop it, which closes its connection
-            self._multi.remove_handle(slot.curl)
+            self._remove(slot)
             slot.done = None
         if not slot.fds:
-            self._idle.append(slot)
+            self._free(slot)
             return
+        parting = not slot.fds <= self._resting  # libcurl is saying goodbye, as TLS wants it, and closes by itself
         for fd in slot.fds:
-            self._forget(fd, closed=False)
+            if not parting:
+                self._forget(fd, closed=False)
             shared = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=fd)
             with contextlib.suppress(OSError):  # it is gone already
                 shared.shutdown(socket.SHUT_RDWR)
             shared.detach()
+        if parting:
+            slot.on_parted = self._on_parted
+            return
         slot.fds.clear()
         # No call of libcurl closes one idle connection, and it looks for dead ones rarely, all at once and at length.
         # Asked for a connection to the same place, it finds this one dead and gives it up; a new one is refused.
-        self._begin(slot, lambda _page: self._idle.append(slot), new=False)
+        self._begin(slot, lambda _page: self._free(slot), new=False)
+
+    def _on_parted(self, slot: _Slot) -> None:
+        self._loop.call_soon(self._free, slot)
+
+    def _free(self, slot: _Slot) -> None:
+        self._remove(slot)
+        self._idle.append(slot)
+
+    def _remove(self, slot: _Slot) -> None:
+        if slot.added and not self._stopped:
+            slot.added = False
+            self._multi.remove_handle(slot.curl)
 
     def stop(self) -> None:
         """Drop everything."""
@@ -284,8 +308,9 @@ class Transport:
         if self._timer is not None:
             self._timer.cancel()
         for slot in self._slots.values():
-            if slot.done is not None:
+            if slot.added:
                 self._multi.remove_handle(slot.curl)
+                slot.added = False
                 slot.done = None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # no callback runs from here; libcurl closes by itself
@@ -347,7 +372,9 @@ class Transport:
         if slot.is_new is not new:
             slot.is_new = new
             slot.curl.setopt(pycurl.FRESH_CONNECT, new)
+        self._remove(slot)
         self._multi.add_handle(slot.curl)
+        slot.added = True
         slot.done = done
         self._kick_soon()
 
@@ -412,7 +439,7 @@ class Transport:
 
     def _on_events(self) -> None:
         action = self._multi.socket_action
-        for fd, events in self._epoll.poll(0, 256):
+        for fd, events in self._epoll.poll(0, 8):
             if fd in self._resting:  # the server has closed it; libcurl finds out when it wants to use it
                 self._forget(fd, closed=False)
                 continue
@@ -437,7 +464,6 @@ class Transport:
             slot.done = None
             try:
                 page = self._page(slot, code) if slot.connection is not None else None
-                self._multi.remove_handle(slot.curl)
                 done(page)
             except Exception as error:  # noqa: BLE001  the other pages must not be lost with this one
                 self._loop.call_exception_handler({"message": "a page could not be handed over", "exception": error})

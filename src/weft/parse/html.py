@@ -25,6 +25,7 @@ _REFRESH = re.compile(
     r"""\s*(?=[0-9.])[0-9.]*+(?:\s|(?=[;,]))\s*+[;,]?+\s*+(?:url\s*=\s*)?+(?:"([^"]*)|'([^']*)|(.+))""",
     re.IGNORECASE | re.DOTALL,
 )
+_MOST_TITLES = 20
 _LONGEST_TITLE = 1000
 
 # What the relations of <link> mean: a page to follow, or a part of this one. Others (dns-prefetch …) are neither.
@@ -119,7 +120,7 @@ def _language(tree: Any) -> str:
 
 def _title(tree: Any) -> str:
     """The first title that is not a drawing's."""
-    for node in tree.tags("title"):
+    for node in tree.tags("title")[:_MOST_TITLES]:  # each is a walk up the tree
         above = node.parent
         while above is not None and (tag := above.tag) != "svg":
             above = None if tag == "head" else above.parent

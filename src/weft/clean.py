@@ -1,0 +1,82 @@
+"""Tidying up after a crawl that does not run. In: its directory. Out: what was done.
+
+What workers left that will not start again by themselves goes back to the global frontier, and files that no commit
+names are removed. Nothing that was committed is lost: a run does the same for what it needs when it starts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from weft.clock import Clock, SystemClock
+from weft.directory import locked, stored_plan
+from weft.errors import WeftError
+from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.log import Commit
+from weft.frontier.parcels import Estate
+from weft.handover import Handed, dissolve, numbers_of, repair
+from weft.store.files import OPEN, intact, writing
+from weft.store.sealing import seal_leftovers
+
+
+@dataclass(slots=True, kw_only=True)
+class Cleaned:
+    """What was done; files by their names in the directory."""
+
+    handed_over: list[Handed] = field(default_factory=list)
+    sealed: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+
+
+def clean_crawl(out: Path, clock: Clock | None = None) -> Cleaned:
+    """Hand over what dead workers left, seal what is open, and remove what no commit names."""
+    clock = clock or SystemClock()
+    plan = stored_plan(out)
+    path = out / "frontier.db"
+    if not path.exists():
+        raise WeftError("there is no global frontier here", where=str(path), todo="run the crawl first")
+    with locked(out):
+        done = Cleaned()
+        hub = EmbeddedFrontier(path, clock)
+        try:
+            done.removed += [str(file.relative_to(out)) for file in repair(out, hub)]
+            beside = set(out.rglob("*.new"))
+            unsealed = {file for file in out.rglob(f"*{OPEN}") if file.is_file()}
+            dead = set(hub.surplus())
+            for number in sorted({row["number"] for row in hub.workers()} | set(numbers_of(out))):
+                if _tidy(out, hub, number):
+                    dead.add(number)
+            for number in sorted(dead):
+                done.handed_over.append(dissolve(out, hub, number, plan.settings, clock))
+        finally:
+            hub.close()
+        for file in out.rglob("*.new"):
+            with writing(file):
+                file.unlink()
+        for file in sorted(beside | unsealed):
+            if not file.exists():
+                list_of = done.removed if file in beside or not _final(file) else done.sealed
+                list_of.append(str(file.relative_to(out)))
+    return done
+
+
+def _tidy(out: Path, hub: EmbeddedFrontier, number: int) -> bool:
+    """Seal what a worker left open; is it dead: does it hold groups that are not in its log any more?"""
+    log = out / "workers" / str(number) / "frontier.log"
+    if not log.exists():
+        seal_leftovers(out, {}, number)
+        return bool(hub.missing(number, (), 0))
+    estate = Estate(log, lambda commit: intact(out, commit.marks))  # what is not intact is cut off before sealing
+    try:
+        last = estate.last or Commit()
+        seal_leftovers(out, last.marks, number)
+        return bool(hub.missing(number, estate.groups, last.taken))
+    finally:
+        estate.close()
+
+
+def _final(file: Path) -> bool:
+    """Was an open file sealed?"""
+    name = file.name.removesuffix(OPEN)
+    return any(file.with_name(each).exists() for each in (name, name.replace(".arrow", ".parquet")))

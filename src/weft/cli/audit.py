@@ -1,0 +1,104 @@
+"""`weft audit`: was the crawl polite?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+
+from weft.audit import Audit, Finding, audit_crawl
+
+_MOST_SHOWN = 20
+_WIDTH = 110  # a narrower terminal breaks the lines itself, a pipe need not
+
+_RULES = {
+    "site-wait": "rest of a site",
+    "site-connections": "connections to a site",
+    "domain-gap": "gap at a domain",
+    "domain-connections": "connections to a domain",
+    "address-gap": "gap at an address",
+    "address-connections": "connections to an address",
+    "robots-age": "age of robots.txt",
+    "robots-missing": "no robots.txt before a page",
+}
+
+
+def audit(
+    crawl: Annotated[Path, Parameter(help="Directory of the crawl.")],
+    /,
+    *,
+    json: Annotated[bool, Parameter(help="As JSON, with up to 10,000 violations of each rule.", negative=())] = False,
+) -> int:
+    """Prove from the columns of a crawl that no rule of politeness was broken, or list where one was.
+
+    The exit code is 1 if a rule was broken. Works beside a running crawl.
+    """
+    found = audit_crawl(crawl)
+    if json:
+        print(msgspec.json.encode({"ok": found.ok, **msgspec.to_builtins(found)}).decode())
+    else:
+        _print(found)
+    return 0 if found.ok else 1
+
+
+def _print(found: Audit) -> None:
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.width = max(console.width, _WIDTH)
+    if found.visits == 0:
+        console.print(f"Nothing to audit yet: {found.rows:,} fetches, no connection.")
+        return
+    console.print(
+        f"{found.rows:,} fetches in {found.visits:,} visits to {found.sites:,} sites "
+        f"of {found.domains:,} domains at {found.addresses:,} addresses\n"
+    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("rule", no_wrap=True)
+    table.add_column("closest", justify="right", no_wrap=True)
+    table.add_column("limit", justify="right", no_wrap=True)
+    table.add_column("where", overflow="fold")
+    table.add_column("when", no_wrap=True)
+    extremes = [*found.most_connections.values(), *found.smallest_gap.values()]
+    for extreme in [*extremes, *([found.oldest_robots] if found.oldest_robots else [])]:
+        sign = "≤" if _is_most(extreme.rule) else "≥"
+        limit = f"{sign} {_figure(extreme, extreme.limit)}"
+        table.add_row(_RULES[extreme.rule], _figure(extreme, extreme.figure), limit, extreme.who, _when(extreme))
+    console.print(table)
+    if found.ok:
+        console.print("\nNo rule was broken.")
+        return
+    total = sum(found.broken.values())
+    counts = ", ".join(f"{rule} {count:,}" for rule, count in found.broken.items())
+    console.print(f"\nRules were broken {total:,} times: {counts}")
+    for violation in found.violations[:_MOST_SHOWN]:
+        console.print(f"  {_violation(violation)}")
+    if total > _MOST_SHOWN:
+        console.print(f"  and {total - _MOST_SHOWN:,} more; --json lists them")
+
+
+def _violation(found: Finding) -> str:
+    sign = "more than" if _is_most(found.rule) else "less than"
+    since = f", since {found.since:%Y-%m-%d %H:%M:%S.%f}" if found.since is not None else ""
+    what = f"{_when(found)}  {_RULES[found.rule]}, {found.who}"
+    if found.figure is None:
+        return what
+    return f"{what}: {_figure(found, found.figure)}, {sign} {_figure(found, found.limit)}{since}"
+
+
+def _is_most(rule: str) -> bool:
+    return rule.endswith(("connections", "age"))
+
+
+def _figure(found: Finding, value: float | None) -> str:
+    if value is None:
+        return "none"
+    if found.rule.endswith("connections"):
+        return f"{value:,.0f}"
+    return f"{value:,.0f} s" if found.rule == "robots-age" else f"{value:,.3f} s"
+
+
+def _when(found: Finding) -> str:
+    return f"{found.when:%Y-%m-%d %H:%M:%S.%f}"

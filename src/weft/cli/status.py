@@ -1,0 +1,131 @@
+"""`weft status`: how a crawl stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+from rich.filesize import decimal
+from rich.markup import escape
+from rich.table import Table
+
+from weft.manage import Status, managing
+
+_WIDTH = 100  # a narrower terminal breaks the lines itself, a pipe need not
+_MOST_REASONS = 8
+
+
+def status(
+    crawl: Annotated[Path, Parameter(help="Directory of the crawl.")],
+    /,
+    *,
+    json: Annotated[bool, Parameter(help="As JSON.", negative=())] = False,
+) -> None:
+    """Show how a crawl stands: pages, speed, sites, errors, where the time goes, and every worker.
+
+    Works beside a running crawl, as of the last second, and when it is not running.
+    """
+    with managing(crawl) as managed:
+        found = managed.status()
+    if json:
+        print(msgspec.json.encode(found).decode())
+    else:
+        _print(found)
+
+
+def _print(found: Status) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    console.width = max(console.width, _WIDTH)
+    console.print(f"[bold]{_state(found)}[/bold]  {escape(found.crawl)}\n")
+    console.print(_totals(found))
+    for title, table in (("errors", found.errors), ("refused by a rule", found.refused)):
+        if table:
+            console.print(f"\n  {title}: {_counts(table)}")
+    console.print()
+    console.print(_stages(found))
+    console.print()
+    console.print(_workers(found))
+
+
+def _state(found: Status) -> str:
+    if found.running and found.over:
+        return f"ending ({found.over})"
+    if found.running:
+        return "running, paused" if found.paused else "running"
+    paused = ", paused" if found.paused else ""
+    return f"not running{paused} (the last run ended: {found.over or 'interrupted or killed'})"
+
+
+def _totals(found: Status) -> Table:
+    table = _table(4)
+    lists = ", ".join(f"{sites:,} {name.replace('_', ' ')}" for name, sites in found.lists.items())
+    table.add_row("pages", f"{found.pages:,}", "pages/s", f"{found.pages_rate:,.1f}")
+    table.add_row("content", decimal(found.bytes), "bytes/s", decimal(int(found.bytes_rate)))
+    table.add_row("pages pending", f"{found.pending:,}", "URLs known", f"{found.known:,}")
+    table.add_row("run for", f"{found.seconds:,.0f} s", "blacklist", f"{found.blacklist:,} rules")
+    wide = Table.grid(padding=(0, 3))
+    wide.add_row(table)
+    below = _table(2)
+    below.add_row("sites", lists)
+    below.add_row("speed target", _target(found))
+    wide.add_row(below)
+    return wide
+
+
+def _target(found: Status) -> str:
+    parts = [
+        f"{limit:,.0f} {unit}"
+        for limit, unit in ((found.pages_target, "pages/s"), (found.bytes_target, "bytes/s"))
+        if limit is not None
+    ]
+    now = " and ".join(parts) or "none"
+    return f"{now} at this hour ({found.speed})" if ":" in found.speed else now
+
+
+def _stages(found: Status) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 2))
+    table.add_column("stage")
+    for heading in ("operations", "seconds in all", "mean"):
+        table.add_column(heading, justify="right")
+    for name, stage in found.stages.items():
+        mean = f"{stage.mean:,.2f} s a visit" if name == "courtesy" else f"{stage.mean * 1000:,.2f} ms a page"
+        label = "courtesy wait" if name == "courtesy" else name
+        table.add_row(label, f"{stage.operations:,}", f"{stage.seconds:,.1f}", mean)
+    return table
+
+
+def _workers(found: Status) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 2))
+    table.add_column("worker")
+    for heading in ("pid", "", "pages", "pages/s", "pending", "memory", "heard of"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for worker in found.workers:
+        state = "alive" if worker.alive else "ended" if worker.in_run else "of an earlier run"
+        table.add_row(
+            str(worker.number),
+            str(worker.pid or "-"),
+            state,
+            f"{worker.pages:,}",
+            f"{worker.pages_rate:,.1f}",
+            f"{worker.pending:,}",
+            decimal(worker.memory) if worker.memory else "-",
+            "never" if worker.heard is None else f"{worker.heard:,.0f} s ago",
+        )
+    return table
+
+
+def _table(columns: int) -> Table:
+    """Names and figures side by side."""
+    table = Table.grid(padding=(0, 3))
+    for number in range(columns):
+        table.add_column(style="bold" if number % 2 else "", justify="left", min_width=13)
+    return table
+
+
+def _counts(counts: dict[str, int]) -> str:
+    shown = [f"{name} {count:,}" for name, count in list(counts.items())[:_MOST_REASONS]]
+    more = sum(list(counts.values())[_MOST_REASONS:])
+    return ", ".join([*shown, *([f"others {more:,}"] if more else [])])

@@ -1,0 +1,182 @@
+"""Handing over: what workers of earlier runs held goes to those of this one. In: a crawl's directory, and how many
+workers there will be. Out: a global frontier from which they can check everything out.
+
+Only while no worker runs. With fewer workers than before, those that are no more are dissolved; with more, all are,
+so that the load can be shared. To dissolve a worker is to
+
+1. read its log, cut off what is not intact, and seal what its store left open, as its next start would do;
+2. write a new log beside, `frontier.log.new`, that has its totals and holds nothing;
+3. in one transaction of the global frontier: apply the batches that were not, take back its unread messages, take in a
+   parcel for each of its groups, and note that it was handed over;
+4. rename the new log over the old one;
+5. remove the note.
+
+A crash is safe wherever it comes. Until 3 the worker is as it was, and can go on: what 1 does is done again without
+effect, and the file of 2 is removed, because no note says that it counts. From 3 on the note is there, and `repair`,
+with which every run begins, does 4 and 5: as long as the new log is there it was not renamed. A worker never reads
+its log between 3 and 5, since workers start only behind `repair`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from weft.clock import Clock
+from weft.config import Settings
+from weft.engine.progress import Counts, Statistics
+from weft.frontier.embedded import EmbeddedFrontier, Left
+from weft.frontier.log import Commit, FrontierLog
+from weft.frontier.parcels import Estate
+from weft.frontier.politeness import wait_after
+from weft.frontier.sites import RobotsRecord, SiteMemory
+from weft.store.files import intact, sync_folder, writing
+from weft.store.sealing import seal_leftovers
+
+_CRAWL_DELAY = re.compile(rb"crawl-delay\s*:\s*(\d+\.?\d*)", re.IGNORECASE)
+_memory = msgspec.msgpack.Decoder(SiteMemory).decode
+_robots = msgspec.msgpack.Decoder(RobotsRecord).decode
+_AMONG = "workers of the last run"  # in the global frontier: for how many everything was handed over
+
+
+@dataclass(slots=True, kw_only=True)
+class Handed:
+    """A worker that was dissolved."""
+
+    worker: int
+    groups: int
+    lost: list[str] = field(default_factory=list)  # groups of which its log knew nothing: they start over
+
+    def __str__(self) -> str:
+        text = f"what worker {self.worker} held was handed over: {self.groups} groups"
+        if self.lost:
+            text += f"; nothing is known any more of these, which start over: {', '.join(self.lost)}"
+        return text
+
+
+def hand_over(out: Path, hub: EmbeddedFrontier, workers: int, settings: Settings, clock: Clock) -> list[Handed]:
+    """Before so many workers start: finish what a crash interrupted, and dissolve the workers that must be; those
+    that had something.
+    """
+    repair(out, hub)
+    numbers = numbers_of(out)
+    before = hub.get(_AMONG) or max(numbers, default=workers - 1) + 1
+    gone = set(hub.surplus())
+    if workers > before:
+        gone |= set(numbers)
+    handed = [dissolve(out, hub, number, settings, clock) for number in sorted(gone)]
+    if hub.get(_AMONG) != workers:
+        hub.set(_AMONG, workers)
+    return [each for each in handed if each.groups or each.lost]
+
+
+def numbers_of(out: Path) -> list[int]:
+    """The workers that have a log."""
+    return sorted(int(path.parent.name) for path in out.glob("workers/*/frontier.log") if path.parent.name.isdigit())
+
+
+def repair(out: Path, hub: EmbeddedFrontier) -> list[Path]:
+    """Finish what a crash interrupted; the files that were removed."""
+    for number in hub.handed_over():
+        _put_in_place(out, hub, number)
+    stale = sorted(out.glob("workers/*/frontier.log.new"))
+    for path in stale:
+        path.unlink()
+    return stale
+
+
+def dissolve(out: Path, hub: EmbeddedFrontier, number: int, settings: Settings, clock: Clock) -> Handed:
+    """Take back everything that a worker held."""
+    log = _log_of(out, number)
+    with writing(log):
+        log.parent.mkdir(parents=True, exist_ok=True)
+    row = next(row for row in hub.workers() if row["number"] == number)
+    estate = Estate(log, lambda commit: intact(out, commit.marks), applied=row["applied"])
+    try:
+        last = estate.last or Commit()
+        seal_leftovers(out, last.marks, number)
+        statistics = _totals(row["statistics"], last.counts)
+        counts = msgspec.msgpack.encode(statistics.counts)
+        batch_number = max(row["applied"], last.number)
+        stub = Commit(counts=counts, number=batch_number, taken=last.taken, scope=estate.scope, clean=estate.clean)
+        _write_beside(log, stub)
+        now = clock.wall()
+        left = Left(
+            batches=estate.batches,
+            number=batch_number,
+            taken=last.taken,
+            parcels=estate.parcels(made_at=now),
+            clean=estate.clean,
+            at=now,
+            rests=_rests(estate, settings, now),
+            pages=statistics.counts.pages,
+            statistics=msgspec.msgpack.encode(statistics),
+        )
+        lost = hub.hand_over(number, left)
+    finally:
+        estate.close()
+    _put_in_place(out, hub, number)
+    return Handed(worker=number, groups=len(estate.groups), lost=lost)
+
+
+def _log_of(out: Path, number: int) -> Path:
+    return out / "workers" / str(number) / "frontier.log"
+
+
+def _beside(log: Path) -> Path:
+    return log.with_name(log.name + ".new")
+
+
+def _write_beside(log: Path, stub: Commit) -> None:
+    beside = _beside(log)
+    beside.unlink(missing_ok=True)
+    new = FrontierLog(beside)
+    try:
+        new.commit(stub, sync=True)
+    finally:
+        new.close()
+
+
+def _put_in_place(out: Path, hub: EmbeddedFrontier, number: int) -> None:
+    log = _log_of(out, number)
+    with writing(log):
+        if _beside(log).exists():
+            _beside(log).rename(log)
+            sync_folder(log.parent)
+    hub.end_hand_over(number)
+
+
+def _totals(reported: bytes | None, committed: bytes) -> Statistics:
+    """What remains of a worker's statistics: what it did, and not how it stands."""
+    known = msgspec.msgpack.decode(reported, type=Statistics) if reported else Statistics()
+    counts = msgspec.msgpack.decode(committed, type=Counts) if committed else known.counts
+    return Statistics(counts=counts, refused=known.refused)
+
+
+def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:
+    """When each address may be visited again: w/4 behind the last opening.
+
+    When that was is not known. Of a visit that ended, `next_visit` is w behind its end. The opening was before that
+    and before now, so that w/4 behind it is at most a quarter of the way from now to `next_visit`, whatever w is. A
+    worker that died may have been there just now.
+    """
+    rests: dict[str, float] = {}
+    for number, data in estate.states.items():
+        memory = _memory(data)
+        if not memory.address:
+            continue
+        rest = max(0.0, memory.next_visit - now) / 4
+        if not estate.clean:
+            robots = [
+                msgspec.msgpack.decode(each, type=RobotsRecord) for each in estate.robots.get(number, {}).values()
+            ]
+            asked = [float(delay) for record in robots for delay in _CRAWL_DELAY.findall(record.body or b"")]
+            fixed = settings.overrides.of(estate.names[number]).wait
+            rest = max(rest, wait_after(settings.politeness, memory.took, max(asked, default=None), fixed, 0) / 4)
+        if rest:
+            until = now + rest + settings.politeness.margin
+            rests[memory.address] = max(rests.get(memory.address, 0.0), until)
+    return rests

@@ -1,0 +1,272 @@
+"""A crawl managed from outside, while it runs or before it goes on. In: its directory and what is wanted. Out: how it
+stands.
+
+Everything that is said goes into the global frontier, where workers hear of it with their next exchange, within a
+second or two. When the crawl is not running, what was said holds for its next run.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from weft.clock import Clock, SystemClock
+from weft.engine.progress import Counts, Statistics
+from weft.errors import UsageError
+from weft.frontier.blacklist import usable_rule
+from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.pace import Speed
+
+_LOOK = 0.1  # seconds between two looks at whether a crawl has ended
+
+
+class WorkerStatus(msgspec.Struct, kw_only=True):
+    """How one worker stands; what only a process can have is 0 where there is none."""
+
+    number: int
+    pid: int | None
+    alive: bool
+    in_run: bool  # it belongs to the present run, or to the last one
+    pages: int
+    pages_rate: float  # a second, of late
+    pending: int  # pages
+    memory: int  # bytes
+    heard: float | None  # seconds since it was heard of
+
+
+class Stage(msgspec.Struct, kw_only=True):
+    """What was spent on one kind of work (P3, figure 7)."""
+
+    operations: int
+    seconds: float
+    mean: float  # seconds an operation
+
+
+class Status(msgspec.Struct, kw_only=True):
+    """How a crawl stands."""
+
+    crawl: str
+    running: bool
+    paused: bool
+    over: str  # why the run is over; "" where nobody said so
+    seconds: float  # that the crawl has run
+    pages: int
+    pages_rate: float
+    bytes: int
+    bytes_rate: float
+    lists: dict[str, int]  # sites to_crawl, being_crawled, crawled, set_aside
+    pending: int  # pages, those of sites included that nobody has checked out
+    known: int  # URLs
+    errors: dict[str, int]  # by reason, the most frequent first
+    refused: dict[str, int]  # by rule
+    speed: str  # as it was said
+    pages_target: float | None  # a second, at this moment
+    bytes_target: float | None
+    blacklist: int  # rules
+    stages: dict[str, Stage]
+    workers: list[WorkerStatus]
+
+
+class Managed:
+    """A crawl that can be told something."""
+
+    def __init__(self, out: Path, hub: EmbeddedFrontier, clock: Clock) -> None:
+        self.out = out
+        self._hub = hub
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"Managed({self.out})"
+
+    @property
+    def running(self) -> bool:
+        """Is it run by a process at this moment?"""
+        return is_running(self.out)
+
+    @property
+    def over(self) -> str:
+        """Why the run that is ending, or has ended, is over; "" where nobody said so."""
+        return str(self._hub.get("over") or "")
+
+    # Pausing and ending.
+
+    def pause(self) -> None:
+        """Have no more pages fetched; those under way come to their end."""
+        self._hub.set("paused", 1)
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._hub.set("paused", 0)
+
+    def stop(self) -> None:
+        """End the run as if by a limit: pages under way are finished, everything is committed and sealed."""
+        self._hub.set("stop", "stopped")
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the crawl does not run any more; False when it still does after so many seconds."""
+        deadline = self._clock.now() + seconds
+        while self.running:
+            if self._clock.now() >= deadline:
+                return False
+            time.sleep(_LOOK)
+        return True
+
+    # Speed.
+
+    @property
+    def speed(self) -> str:
+        """The target as it was said; "none" for none."""
+        return str(self._hub.get("speed") or "none")
+
+    def target(self) -> tuple[float | None, float | None]:
+        """Pages and bytes a second that are aimed at now."""
+        return Speed.parse(self.speed).at(self._clock.wall())
+
+    def set_speed(self, text: str) -> None:
+        """Set the target; a text that is none changes nothing."""
+        if not Speed.parse(text).rules:
+            raise UsageError("this is no speed", todo="write such as '200 pages/s', or none for no limit")
+        self._hub.set("speed", text.strip())
+
+    # Blacklist.
+
+    def blacklist(self) -> list[str]:
+        """Its rules, in the order they were given."""
+        return self._hub.blacklist()
+
+    def change_blacklist(self, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> tuple[list[str], list[str]]:
+        """Add and remove rules, all of them or none; those that were new, and those that were there."""
+        known = set(self.blacklist())
+        new = [rule for rule in dict.fromkeys(map(usable_rule, add)) if rule not in known]
+        gone = list(dict.fromkeys(map(usable_rule, remove)))
+        for rule in gone:
+            if rule not in known:
+                raise UsageError(
+                    f"'{rule}' is not on the blacklist", where=str(self.out), todo="list its rules without --remove"
+                )
+        if new or gone:
+            self._hub.change_blacklist(add=new, remove=gone)
+        return new, gone
+
+    # Seeds.
+
+    def add(self, urls: Iterable[str]) -> None:
+        """Add seeds, in normal form; those that are known already change nothing."""
+        self._hub.add(urls)
+
+    # How it stands.
+
+    def status(self) -> Status:
+        """Everything there is to say, at this moment."""
+        hub, running = self._hub, self.running
+        rows = hub.workers()
+        reports = [_statistics(row) for row in rows]
+        workers = [self._worker(row, report, running) for row, report in zip(rows, reports, strict=True)]
+        total, now = Statistics(), Statistics()
+        for report, worker in zip(reports, workers, strict=True):
+            total.add(report)
+            if worker.alive:
+                now.add(report)
+        counts = total.counts
+        pages, amount = self.target()
+        return Status(
+            crawl=str(self.out),
+            running=running,
+            paused=bool(hub.get("paused")),
+            over=self.over,
+            seconds=counts.seconds,
+            pages=counts.pages,
+            pages_rate=now.pages_rate,
+            bytes=counts.bytes,
+            bytes_rate=now.bytes_rate,
+            lists={name.replace(" ", "_"): sites for name, sites in hub.lists().items()},
+            pending=sum(worker.pending for worker in workers) + hub.waiting(),
+            known=total.known,
+            errors=_most_first(counts.reasons),
+            refused=_most_first(total.refused),
+            speed=self.speed,
+            pages_target=pages,
+            bytes_target=amount,
+            blacklist=len(self.blacklist()),
+            stages=_stages(counts),
+            workers=workers,
+        )
+
+    def _worker(self, row: dict[str, Any], report: Statistics, running: bool) -> WorkerStatus:
+        alive = running and bool(row["active"]) and _lives(row["pid"])
+        return WorkerStatus(
+            number=row["number"],
+            pid=row["pid"],
+            alive=alive,
+            in_run=bool(row["active"]),
+            pages=row["pages"],
+            pages_rate=report.pages_rate if alive else 0.0,
+            pending=row["pending"],
+            memory=report.memory if alive else 0,
+            heard=None if row["seen_at"] is None else max(0.0, self._clock.wall() - row["seen_at"]),
+        )
+
+
+@contextmanager
+def managing(out: Path, clock: Clock | None = None) -> Iterator[Managed]:
+    """Open the crawl in a directory to be managed."""
+    if not (out / "crawl.toml").exists():
+        raise UsageError("there is no crawl here", where=str(out), todo="give the directory of a crawl (its --out)")
+    clock = clock or SystemClock()
+    hub = EmbeddedFrontier(out / "frontier.db", clock)
+    try:
+        yield Managed(out, hub, clock)
+    finally:
+        hub.close()
+
+
+def is_running(out: Path) -> bool:
+    """Does a process run the crawl in a directory? Its lock is tried, and let go of at once."""
+    try:
+        handle = os.open(out / ".lock", os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two who look at once do not see each other
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def _lives(pid: int | None) -> bool:
+    """Is there a process? One that has ended, and that nobody has waited for yet, is none."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def _statistics(row: dict[str, Any]) -> Statistics:
+    return msgspec.msgpack.decode(row["statistics"], type=Statistics) if row["statistics"] else Statistics()
+
+
+def _stages(counts: Counts) -> dict[str, Stage]:
+    spent = {
+        "download": (counts.fetches, counts.downloading),
+        "parse": (counts.good + counts.parts, counts.parsing),
+        "store": (counts.fetches, counts.storing),
+        "courtesy": (counts.visits, counts.resting),
+    }
+    return {
+        name: Stage(operations=operations, seconds=seconds, mean=seconds / operations if operations else 0.0)
+        for name, (operations, seconds) in spent.items()
+    }
+
+
+def _most_first(counts: dict[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda each: -each[1]))

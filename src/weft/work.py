@@ -1,0 +1,236 @@
+"""One worker, wired: the only file that names the concrete classes a worker is made of. In: a plan and a number. Out:
+a worker that has done its part.
+
+`python -m weft.work DIRECTORY NUMBER PARENT` is what the watchdog starts; a crawl with an application runs its one
+worker in the caller's own process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import platform
+import random
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import uvloop
+
+from weft.clock import Clock, SystemClock
+from weft.config import Settings
+from weft.directory import Plan, stored_plan
+from weft.engine.exchange import Asker
+from weft.engine.gate import Gate
+from weft.engine.marker import Marker
+from weft.engine.network import LiveNetwork
+from weft.engine.progress import Counts, Progress, Statistics
+from weft.engine.wires import Wires
+from weft.engine.worker import Worker
+from weft.errors import WeftError
+from weft.events import Bus, Event, Fault
+from weft.fetch.dns import Resolver
+from weft.fetch.transport import Transport
+from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.local import LocalFrontier
+from weft.ordering import Ordering, ordering_named
+from weft.ordering.priority import Priority
+from weft.parse.apart import Apart, suspicious
+from weft.parse.page import Parser
+from weft.processes import die_with_parent
+from weft.store.files import intact
+from weft.store.log import CrawlLog
+from weft.store.sealing import known_contents, seal_leftovers
+from weft.store.store import Store
+from weft.urls import host_of, site_of
+from weft.version import __version__
+
+_BEAT = 5.0  # seconds between two signs of life
+_FAULT = 70  # the exit code of a worker that failed by our fault, as sysexits.h has it
+Watch = Callable[[Statistics], None]
+
+
+def ordering_of(plan: Plan) -> Ordering:
+    """The ordering of a crawl."""
+    return Priority() if plan.application is not None else ordering_named(plan.settings.running.ordering)
+
+
+def gate_of(plan: Plan) -> Gate:
+    """Where a crawl may go."""
+    return Gate(plan.settings.identity, [host_of(site_of(url)) for url in plan.seeds])
+
+
+async def work(plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, watch: Watch) -> str:
+    """Do a worker's part of a crawl; why it stopped."""
+    settings, out = plan.settings, plan.out
+    loop = asyncio.get_running_loop()
+    own = out / "workers" / str(number)
+    own.mkdir(parents=True, exist_ok=True)
+    begun = hub.begin(number, pid=os.getpid())
+    chance = random.Random(f"{settings.running.random_seed} {number} {clock.wall()}")
+    store = Store(
+        out,
+        settings.storing,
+        info=_warcinfo(settings),
+        chance=chance,
+        url_of=lambda url_id: frontier.url_of(url_id),  # noqa: PLW0108  it is made below
+        worker=number,
+    )
+    frontier = LocalFrontier(
+        path=own / "frontier.log",
+        clock=clock,
+        ordering=ordering_of(plan),
+        politeness=settings.politeness,
+        selection=settings.selection,
+        retries=settings.retries,
+        overrides=settings.overrides,
+        rules=settings.urls,
+        agent=settings.identity.product,
+        note=store.note_url,
+    )
+    bus = Bus()
+    bus.subscribe(_Faults(out / "log" / "faults.log", clock).on_event)
+    pulse = _Pulse(hub, number, clock)
+    last = frontier.recover(begun, lambda commit: intact(out, commit.marks), pulse.beat)
+    if frontier.lost:
+        bus.report(
+            WeftError(f"commits were lost; these sites are visited again: {', '.join(frontier.lost)}"),
+            f"worker {number}",
+        )
+    seal_leftovers(out, last.marks if last is not None else {}, number)
+    known_contents(out, store.digests, number)
+    progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
+    frontier.spent = progress.counts.pages
+    log = CrawlLog(out / "log" / "crawl.log")  # of all workers: a write at the end of a file is whole
+    bus.subscribe(progress.on_event)
+    bus.subscribe(log.on_event)
+    apart = Apart(settings.reading, settings.identity.product)
+    marker = Marker(own / "reading")
+    resolver = Resolver(loop, clock, settings.naming)
+    transport = Transport(loop, clock, settings.fetching)
+    wires = Wires(
+        clock=clock,
+        network=LiveNetwork(transport, resolver, settings.fetching),
+        frontier=frontier,
+        parser=Parser(settings.reading, settings.identity.product, suspicious),
+        apart=apart,
+        marker=marker,
+        store=store,
+        asker=Asker(
+            settings.identity.user_agent,
+            frontier.scope.wanted,
+            max_bytes=settings.selection.max_bytes_page,
+            encodings=settings.fetching.accept_encoding,
+        ),
+        gate=gate_of(plan),
+        bus=bus,
+        progress=progress,
+        politeness=settings.politeness,
+        application=plan.application,
+        verify_tls=settings.fetching.verify_tls,
+    )
+    worker = Worker(number, wires, progress, settings.limits, hub, sync=settings.storing.sync)
+
+    def tick(statistics: Statistics) -> None:
+        log.flush()
+        watch(statistics)
+
+    try:
+        await worker.run(tick)
+    finally:
+        apart.stop()
+        marker.close()
+        transport.stop()
+        await resolver.stop()
+        log.close()
+        frontier.close()
+    return worker.why
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Have Python look for cycles seldom, and not in what is loaded: pages hold none, each look costs caches."""
+    usual = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
+
+
+def _warcinfo(settings: Settings) -> dict[str, str]:
+    info = {
+        "software": f"weft/{__version__}",
+        "format": "WARC File Format 1.1",
+        "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
+        "http-header-user-agent": settings.identity.user_agent,
+        "robots": settings.selection.robots,
+        "hostname": platform.node(),
+    }
+    if settings.identity.contact:
+        info["operator"] = settings.identity.contact
+    return info
+
+
+class _Pulse:
+    """Signs of life while a long log is read back."""
+
+    def __init__(self, hub: EmbeddedFrontier, worker: int, clock: Clock) -> None:
+        self._hub = hub
+        self._worker = worker
+        self._clock = clock
+        self._last = clock.now()
+
+    def beat(self) -> None:
+        """Still alive."""
+        now = self._clock.now()
+        if now - self._last > _BEAT:
+            self._last = now
+            self._hub.touch(self._worker)
+
+
+class _Faults:
+    """Writes down where weft itself failed, with the traceback."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+
+    def on_event(self, event: Event) -> None:
+        if isinstance(event, Fault):
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(
+                    f"{self._clock.wall():.3f} {event.where}\n{''.join(traceback.format_exception(event.error))}\n"
+                )
+
+
+def main(arguments: list[str]) -> int:
+    """Run as a process of its own, which ends with the one that started it."""
+    out, number, parent = Path(arguments[0]), int(arguments[1]), int(arguments[2])
+    die_with_parent(parent)
+    try:
+        plan = stored_plan(out)
+        hub = EmbeddedFrontier(out / "frontier.db")
+        try:
+            with rare_collections():
+                uvloop.run(work(plan, number, hub, SystemClock(), lambda _statistics: None))
+        finally:
+            hub.close()
+    except WeftError as error:
+        print(f"weft: worker {number}: {error}", file=sys.stderr)
+        return error.exit_code
+    except Exception:  # noqa: BLE001  a fault of ours: the watchdog starts another
+        traceback.print_exc()
+        return _FAULT
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

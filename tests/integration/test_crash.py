@@ -1,0 +1,188 @@
+"""Nothing lost, nothing twice: kill -9 of any process at any moment, and the same command again."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.crawling import make_web
+from tests.serverside import CROWDED, check_polite, visits_of
+from tests.siege import Siege, check_servers, check_stored, command_for, lose_power, run_doomed, wait_until
+
+from weft.audit import audit_crawl
+from weft.testbed.bed import Bed, serving
+from weft.testbed.options import PLAIN
+from weft.testbed.serve import ServerSettings
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[Bed]:
+    """A web that is crawled in a few seconds."""
+    with serving(make_web(PLAIN, sites=40, pages=600)) as bed:
+        yield bed
+
+
+WAIT = 0.2
+COMMIT = 0.5
+RATE = 300  # pages a second of a worker, at most
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("kills", "sites", "pages"),
+    [
+        pytest.param(6, 120, 3000, id="six"),
+        pytest.param(50, 400, 20_000, id="fifty", marks=pytest.mark.soak),
+    ],
+)
+def test_kills__nothing_is_lost_and_nothing_twice(kills: int, sites: int, pages: int, tmp_path: Path) -> None:
+    """Workers, the watchdog and all at once are killed at random; what is stored is what an undisturbed crawl has."""
+    chance = random.Random(20)
+    out = tmp_path / "crawl"
+    with serving(make_web(PLAIN, sites=sites, pages=pages), ServerSettings(keep_alive_s=5.0)) as bed:
+        command = command_for(
+            bed, out, "--wait", str(WAIT), "--per-visit", "5", "--workers", "2", "--commit-every", str(COMMIT)
+        )
+        command += ["--speed", f"{2 * RATE} pages/s"]
+        siege = Siege(command, tmp_path / "output.txt")
+        try:
+            while siege.kills.total() < kills:
+                time.sleep(chance.uniform(0.2, 2.5))
+                assert not siege.over, f"the crawl ended before it was killed {kills} times"
+                siege.kill(chance.choice(("worker", "worker", "watchdog", "all")), chance)
+            code = siege.finish(600)
+        finally:
+            siege.close()
+        assert code == 0, (tmp_path / "output.txt").read_text(encoding="utf-8", errors="replace")[-2000:]
+        stored = check_stored(bed, out)
+        again = check_servers(bed, out, wait=WAIT)
+    most = siege.workers_killed * (2 * COMMIT * RATE + 500)
+    killed = f"{sum(siege.kills.values())} kills {dict(siege.kills)}, {siege.workers_killed} workers"
+    print(f"\n{killed}, {stored} pages, {again} refetches")  # noqa: T201  `make soak` shows it
+    assert again <= most
+
+
+# Windows that random kills seldom hit, one by one. Parts and volumes are small, so that files are sealed all the time.
+HUB = "weft.frontier.embedded:EmbeddedFrontier"
+POINTS = [
+    pytest.param("weft.store.store:Store.mark", 2, "before", id="before a commit", marks=pytest.mark.soak),
+    pytest.param(
+        "weft.store.store:Store.mark", 2, "after", id="outputs written, nothing packed", marks=pytest.mark.soak
+    ),
+    pytest.param("weft.store.store:Store.sync", 2, "before", id="packed, outputs not synced", marks=pytest.mark.soak),
+    pytest.param("weft.store.store:Store.sync", 2, "after", id="outputs synced, no record", marks=pytest.mark.soak),
+    pytest.param("weft.frontier.log:write_all", 2, "half", id="half of a record"),
+    pytest.param("weft.store.files:write_all", 8, "half", id="half of an output", marks=pytest.mark.soak),
+    pytest.param("weft.frontier.local:LocalFrontier.write", 2, "after", id="record written, not handed over"),
+    pytest.param(f"{HUB}.exchange", 2, "before", id="before the hand-over", marks=pytest.mark.soak),
+    pytest.param(f"{HUB}._apply", 1, "after", id="inside the hand-over"),
+    pytest.param(f"{HUB}.exchange", 1, "after", id="first check-out handed over, not taken in", marks=pytest.mark.soak),
+    pytest.param(f"{HUB}.exchange", 3, "after", id="handed over, orders not taken in"),
+    pytest.param(
+        "weft.frontier.local:LocalFrontier.obey",
+        2,
+        "after",
+        id="orders taken in, not committed",
+        marks=pytest.mark.soak,
+    ),
+    pytest.param("weft.store.sealing:_to_parquet", 1, "before", id="before sealing a part", marks=pytest.mark.soak),
+    pytest.param("weft.store.sealing:pq.ParquetWriter.close", 2, "after", id="part written beside, not renamed"),
+    pytest.param(
+        "weft.store.sealing:_to_parquet", 2, "after", id="part sealed, folder not synced", marks=pytest.mark.soak
+    ),
+    pytest.param("weft.store.sealing:sort_cdxj", 1, "before", id="before sealing a volume", marks=pytest.mark.soak),
+    pytest.param("weft.store.sealing:sort_cdxj", 1, "after", id="index sealed, volume open"),
+    pytest.param("weft.store.store:seal", 2, "after", id="some files sealed", marks=pytest.mark.soak),
+    pytest.param(
+        "weft.engine.worker:Worker.finish", 1, "before", id="done, last commit not made", marks=pytest.mark.soak
+    ),
+    pytest.param(
+        "weft.frontier.local:LocalFrontier.written", 1, "after", id="first commit only", marks=pytest.mark.soak
+    ),
+]
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(("point", "call", "when"), POINTS)
+def test_windows__one_by_one(point: str, call: int, when: str, small: Bed, tmp_path: Path) -> None:
+    """A worker dies at exactly this point, is restarted by the watchdog, and nothing shows in what is stored."""
+    deaths = run_doomed(small, tmp_path / "crawl", [(point, call, when)])
+    assert deaths == 1, "the point was never reached"
+    check_stored(small, tmp_path / "crawl")
+
+
+RECOVERY = [
+    pytest.param("weft.work:seal_leftovers", 1, "before", id="log read back, nothing cut", marks=pytest.mark.soak),
+    pytest.param("weft.store.sealing:_cut", 2, "after", id="some files cut"),
+    pytest.param("weft.store.sealing:seal", 1, "after", id="some files sealed", marks=pytest.mark.soak),
+    pytest.param("weft.work:known_contents", 1, "before", id="all files sealed", marks=pytest.mark.soak),
+    pytest.param(f"{HUB}.begin", 1, "after", id="begun, nothing read", marks=pytest.mark.soak),
+    pytest.param(f"{HUB}.exchange", 1, "before", id="recovered, before the first exchange", marks=pytest.mark.soak),
+]
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(("point", "call", "when"), RECOVERY)
+def test_recovery__may_die_too(point: str, call: int, when: str, small: Bed, tmp_path: Path) -> None:
+    """A worker dies, and so does the one that takes up what it left; the third finds everything."""
+    first = ("weft.frontier.local:LocalFrontier.write", 6, "after")
+    deaths = run_doomed(small, tmp_path / "crawl", [first, (point, call, when)])
+    assert deaths == 2, "the point was never reached"
+    check_stored(small, tmp_path / "crawl")
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("failures", [3, pytest.param(20, marks=pytest.mark.soak)])
+def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) -> None:
+    """All processes end and the tails of all files are damaged: the crawl goes on and stores every page once."""
+    chance = random.Random(7)
+    out = tmp_path / "crawl"
+    with serving(make_web(PLAIN, sites=120, pages=1000 * failures), ServerSettings(keep_alive_s=5.0)) as bed:
+        options = ["--wait", str(WAIT), "--per-visit", "5", "--workers", "2", "--commit-every", str(COMMIT)]
+        command = command_for(bed, out, *options, "--speed", f"{2 * RATE} pages/s")
+        siege = Siege(command, tmp_path / "output.txt")
+        damaged = 0
+        try:
+            for _ in range(failures):
+                before = len(bed.log())
+                wait_until(lambda before=before: len(bed.log()) > before + 300 or siege.over, "the crawl stands still")
+                assert not siege.over, "the crawl ended before the power failed"
+                siege.stop()
+                damaged += lose_power(out, chance)
+                siege.start()
+            code = siege.finish(600)
+        finally:
+            siege.close()
+        assert code == 0, (tmp_path / "output.txt").read_text(encoding="utf-8", errors="replace")[-2000:]
+        stored = check_stored(bed, out)
+        again = check_servers(bed, out, wait=WAIT)
+    said = (out / "log" / "faults.log").read_text(encoding="utf-8").count("are visited again")
+    lost = f"{failures} failures, {damaged} files damaged, {said} times commits were lost"
+    print(f"\n{lost}, {stored} pages, {again} refetches")  # noqa: T201  `make soak` shows it
+    assert again <= siege.workers_killed * (3 * COMMIT * RATE + 500)
+    assert said > 0
+
+
+def test_politeness__of_four_workers_across_restarts(tmp_path: Path) -> None:
+    """Sites that share addresses and domains, four workers, two restarts: by the server's clock no rule is broken."""
+    out, chance = tmp_path / "crawl", random.Random(3)
+    web = make_web(CROWDED, sites=200, pages=1400, largest=30)
+    with serving(web, ServerSettings(keep_alive_s=5.0)) as bed:
+        command = command_for(bed, out, "--wait", "0.5", "--per-visit", "2", "--workers", "4", "--timeout", "2")
+        command += ["--retry-pauses", "0.1", "--retry-pauses", "0.2", "--max-time", "40"]
+        siege = Siege(command, tmp_path / "output.txt")
+        try:
+            for whom in ("all", "watchdog"):
+                before = len(bed.log())
+                wait_until(lambda before=before: len(bed.log()) > before + 250 or siege.over, "the crawl stands still")
+                siege.kill(whom, chance)
+            assert siege.finish(100) == 0
+        finally:
+            siege.close()
+        visits = visits_of(bed.log())
+    assert len(visits) > 400
+    check_polite(visits, wait=0.5)
+    assert audit_crawl(out).ok

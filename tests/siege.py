@@ -1,0 +1,277 @@
+"""A crawl under siege: its processes are killed at random moments until it is done all the same. Then what it stored
+is compared with the web, and what the servers saw with what they should have seen.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow.parquet as pq
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+from tests.crawling import digests_of, rows, settings_for
+from tests.serverside import check_polite, visits_of
+
+from weft.clock import SystemClock
+from weft.directory import Plan, write_settings
+from weft.engine.watchdog import Watchdog
+from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.log import FrontierLog, _commit_of
+from weft.store.files import Mark
+from weft.store.store import SETTLED
+from weft.testbed.bed import Bed
+
+_DEADLINE = 20.0  # seconds that a process has to be there, or gone
+
+
+def command_for(bed: Bed, out: Path, *options: str) -> list[str]:
+    """The command that crawls a whole web, cut by no limit."""
+    seeds = out.with_suffix(".txt")
+    seeds.write_text("\n".join(bed.seeds()), encoding="utf-8")
+    command = [sys.executable, "-m", "weft", "crawl", "--seeds", str(seeds), "--out", str(out), "--scope", "all"]
+    command += ["--dns", bed.dns, "--allow-address", "127.0.0.0/8", "--max-depth", "1000"]
+    return [*command, "--max-depth-dynamic", "1000", "--max-site-pages", "1000000", *options]
+
+
+class Siege:
+    """A crawl that is run as a command, and its processes."""
+
+    def __init__(self, command: list[str], output: Path) -> None:
+        self._command = command
+        self._output: IO[bytes] = output.open("ab")
+        self.start()
+        self.kills: Counter[str] = Counter()
+        self.workers_killed = 0
+
+    def start(self) -> None:
+        """Give the command."""
+        self.process = subprocess.Popen(self._command, stdout=self._output, stderr=self._output)
+
+    def stop(self) -> None:
+        """Kill -9 everything at once."""
+        workers = self.workers()
+        for pid in (*workers, self.process.pid):
+            _kill(pid)
+        self.process.wait()
+        wait_until(lambda: not any(map(_alive, workers)), "workers survived")
+        self.workers_killed += len(workers)
+
+    @property
+    def over(self) -> bool:
+        """Has the command ended?"""
+        return self.process.poll() is not None
+
+    def workers(self) -> list[int]:
+        """The processes of the workers."""
+        return [pid for pid in _children(self.process.pid) if b"weft.work" in _line(pid)]
+
+    def kill(self, whom: str, chance: random.Random) -> None:
+        """Kill -9 a worker, the watchdog, or all at once; the command is given again where it is gone."""
+        workers = self.workers()
+        if whom == "worker":
+            if not workers:
+                return
+            _kill(chance.choice(workers))
+            self.workers_killed += 1
+        else:
+            if whom == "all":
+                self.stop()
+            else:
+                self.process.kill()
+                self.process.wait()
+                wait_until(lambda: not any(map(_alive, workers)), "workers survived their watchdog")
+                self.workers_killed += len(workers)
+            self.start()
+        self.kills[whom] += 1
+
+    def finish(self, within: float) -> int:
+        """Let the command come to its end; its exit code."""
+        try:
+            return self.process.wait(within)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End what still runs."""
+        if not self.over:
+            self.process.kill()
+            self.process.wait()
+        self._output.close()
+
+
+def wait_until(what: Any, failure: str, within: float = _DEADLINE) -> None:
+    """Wait for something that must come about."""
+    deadline = time.monotonic() + within
+    while not what():
+        assert time.monotonic() < deadline, failure
+        time.sleep(0.01)
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()))
+    except OSError:
+        return []
+
+
+def _line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _alive(pid: int) -> bool:
+    """Does a process run? One that nobody has waited for yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def check_stored(bed: Bed, out: Path) -> int:
+    """Every page of the web is stored once, in whole files that agree with each other; how many there are."""
+    truth = digests_of(bed.web)
+    assert not list(out.rglob("*.open")), "everything is sealed"
+    assert not list(out.rglob("*.new")), "nothing is half written"
+    stored = rows(out, "url, digest", "final and kind <> 'robots'")
+    counts = Counter(url for url, _ in stored)
+    twice = [url for url, count in counts.items() if count > 1]
+    assert not twice, f"{len(twice)} pages have two final rows, such as {twice[0]}"
+    missing = truth.keys() - counts.keys()
+    assert not missing, f"{len(missing)} pages are missing, such as {min(missing)}"
+    assert dict(stored) == truth
+    check_archive(out, truth)
+    for path in out.glob("*/*.parquet"):
+        pq.read_table(path)
+    for path in (out / "volumes").glob("*.cdxj"):
+        lines = path.read_bytes().splitlines()
+        assert lines == sorted(lines)
+    return len(truth)
+
+
+def check_archive(out: Path, truth: dict[str, str]) -> None:
+    """The volumes hold what the columns say: one record a page, every digest right, every revisit with its original."""
+    found: dict[str, str] = {}
+    originals: set[tuple[str, str]] = set()
+    refers: set[tuple[str, str]] = set()
+    indexed = 0
+    for path in sorted((out / "volumes").glob("*.warc.gz")):
+        kinds = WarcRecordType.response | WarcRecordType.revisit
+        with path.open("rb") as file:
+            for record in ArchiveIterator(file, record_types=kinds, parse_http=False, verify_digests=True):
+                url, headers = record.headers["WARC-Target-URI"], record.headers
+                indexed += 1
+                if record.record_type == WarcRecordType.revisit:
+                    refers.add((headers["WARC-Refers-To-Target-URI"], headers["WARC-Payload-Digest"]))
+                else:
+                    originals.add((url, headers["WARC-Payload-Digest"]))
+                if not url.endswith("/robots.txt"):
+                    assert url not in found, f"two records of {url}"
+                    found[url] = headers["WARC-Payload-Digest"]
+    assert found == truth
+    assert refers <= originals, "a revisit record refers to what is there"
+    lines = sum(path.read_bytes().count(b"\n") for path in (out / "volumes").glob("*.cdxj"))
+    assert lines == indexed
+
+
+def check_servers(bed: Bed, out: Path, *, wait: float) -> int:
+    """The servers were treated politely across all restarts; how many pages were fetched more than once."""
+    log = bed.log()
+    check_polite(visits_of(log), wait=wait)
+    asked = Counter(
+        (entry.site, entry.path) for entry in log if entry.event == "request" and entry.path != "/robots.txt"
+    )
+    assert len(rows(out, "url", "final and kind <> 'robots'")) == len(asked)
+    return sum(asked.values()) - len(asked)
+
+
+def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]]) -> int:
+    """Crawl with two workers, of which the second dies at these points, one in each of its lives; how often it did."""
+    changes = {"wait": 0.02, "per_visit": 5, "commit_every": 0.3, "part_bytes": 20_000, "volume_bytes": 200_000}
+    plan = Plan(
+        seeds=bed.seeds(), out=out, settings=settings_for(bed, workers=2, max_site_pages=10**6, **changes), watched=True
+    )
+    out.mkdir()
+    write_settings(plan)
+    EmbeddedFrontier.create(out / "frontier.db", by_size=False, seeds=plan.seeds)
+    hub = EmbeddedFrontier(out / "frontier.db")
+    hub.prepare(2, max_pages=None)
+    waiting = list(dooms)
+    died: list[str] = []
+
+    def start(number: int) -> subprocess.Popen[bytes]:
+        rest = [str(out), str(number), str(os.getpid())]
+        command = [sys.executable, "-m", "weft.work", *rest]
+        if number == 1 and waiting:
+            point, call, when = waiting.pop(0)
+            command = [sys.executable, "-m", "tests.doomed", point, str(call), when, *rest]
+        return subprocess.Popen(command, start_new_session=True)
+
+    def signs() -> dict[int, float]:
+        return {row["number"]: row["seen_at"] or 0.0 for row in hub.workers()}
+
+    watchdog = Watchdog(
+        2, start=start, signs=signs, settings=plan.settings.watching, clock=SystemClock(), say=died.append
+    )
+    try:
+        watchdog.run(lambda: None)
+    finally:
+        hub.close()
+    return len(died)
+
+
+def lose_power(out: Path, chance: random.Random) -> int:
+    """Damage the tails of all files as a power failure may: what the last two commits added is cut, zeroed or garbled.
+
+    How many files were damaged.
+    """
+    damaged = 0
+    for folder in sorted((out / "workers").iterdir()):
+        log = folder / "frontier.log"
+        ends, marks = [0], [dict[str, Mark]()]
+        reader = FrontierLog(log, read_only=True)
+        for end, payload in reader._payloads():
+            ends.append(end)
+            marks.append(_commit_of(payload).marks)
+        reader.close()
+        safe = max(0, len(ends) - 1 - SETTLED)
+        damaged += _damage(log, ends[safe], chance)
+        for path in sorted(out.glob(f"*/*-{folder.name}-*.open")):
+            mark = marks[safe].get(f"{path.parent.name}/{path.name.removesuffix('.open')}")
+            damaged += _damage(path, 0 if mark is None else mark.length, chance)
+    return damaged
+
+
+def _damage(path: Path, safe: int, chance: random.Random) -> bool:
+    """Do something bad to what lies behind a place."""
+    size = path.stat().st_size
+    how = chance.choice(("cut", "zeros", "noise", "more", "nothing"))
+    if how == "nothing" or (size <= safe and how != "more"):
+        return False
+    with path.open("r+b") as file:
+        at = chance.randint(safe, size - 1) if size > safe else size
+        if how == "cut":
+            file.truncate(at)
+        elif how == "more":
+            file.seek(size)
+            file.write(chance.randbytes(5000))
+        else:
+            file.seek(at)
+            some = min(size - at, 4096)
+            file.write(bytes(some) if how == "zeros" else chance.randbytes(some))
+    return True

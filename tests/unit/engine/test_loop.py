@@ -1,0 +1,320 @@
+"""How the loop has pages read: here, or apart where that may do harm. The network is a script."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.clock import VirtualClock
+from weft.engine.drive import Ask
+from weft.engine.exchange import Asker
+from weft.engine.gate import Gate, Identity
+from weft.engine.loop import Loop
+from weft.engine.marker import Marker
+from weft.engine.progress import Progress
+from weft.engine.wires import Wires
+from weft.events import Bus, Event, Fault, Fetched
+from weft.fetch.dns import Answer
+from weft.fetch.transport import Connection, Request
+from weft.frontier.local import LocalFrontier, Retries
+from weft.frontier.politeness import Politeness
+from weft.frontier.schedule import Visit
+from weft.frontier.scope import Selection
+from weft.frontier.sites import Overrides
+from weft.model import Page, Parsed, Reason
+from weft.ordering.breadth_first import BreadthFirst
+from weft.parse.page import Parser, Reading, SuspiciousPage
+from weft.store.store import Store
+from weft.store.volumes import Storing
+from weft.urls import UrlRules, fingerprint
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+POLITENESS = Politeness(wait=0.0, per_visit=10, margin=0.0)
+
+
+def hostile(url: str) -> Parsed:
+    """What is known of a page that cannot be read."""
+    return Parsed("", "", "", "", url, [], [], follow=False, reason=Reason.HOSTILE)
+
+
+class ScriptedNetwork:
+    """Every name has an address, every page is there at once."""
+
+    proxied = False
+
+    def __init__(self, pages: dict[str, bytes]) -> None:
+        self._pages = pages
+
+    def resolve(self, host: str) -> Ask[Answer]:
+        """Always the same address."""
+        del host
+        return Ask(lambda done: done(Answer(("192.0.2.1",), None, 1e9)))
+
+    def connect(self, visit: Visit, address: str, answered: Callable[[], None] | None) -> Connection:
+        """Nothing is opened."""
+        return Connection(visit.site.host, 80, address, verify=False, answered=answered)
+
+    def fetch(self, connection: Connection, request: Request) -> Ask[Page | None]:
+        """The page, or a 404."""
+        del connection
+        body = self._pages.get(request.url)
+        headers = {"content-type": "text/html"}
+        page = Page(
+            request.url,
+            404 if body is None else 200,
+            None,
+            b"GET / HTTP/1.1\r\n\r\n",
+            HEAD,
+            headers,
+            body or b"",
+            "",
+            "192.0.2.1",
+            "",
+            1e9,
+            1e9,
+            0.1,
+            closed=False,
+        )
+        return Ask(lambda done: done(page))
+
+    def close(self, connection: Connection) -> None:
+        """Nothing to close."""
+
+
+class ScriptedApart:
+    """Reads pages apart when it is told to."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[str, Callable[[Parsed], None]]] = []
+        self.asked: list[str] = []
+
+    def parse(self, page: Page, kind: int, done: Callable[[Parsed], None]) -> None:
+        """Note what is to be read."""
+        del kind
+        self.asked.append(page.url)
+        self.waiting.append((page.url, done))
+
+    def answer(self, make: Callable[[str], Parsed]) -> None:
+        """Answer everything that waits."""
+        while self.waiting:
+            url, done = self.waiting.pop(0)
+            done(make(url))
+
+
+class ScriptedParser(Parser):
+    """The real parser, but for pages that a script names; it writes down what it was given, and what was marked."""
+
+    def __init__(self, suspicious: set[str], failing: set[str], marked: Callable[[], int]) -> None:
+        super().__init__(Reading(), "weft")
+        self._suspects = suspicious
+        self._failing = failing
+        self._marked = marked
+        self.read: list[tuple[str, int]] = []  # page, and what was marked meanwhile
+
+    def parse(self, page: Page, kind: int) -> Parsed:
+        """Read a page."""
+        self.read.append((page.url, self._marked()))
+        if page.url in self._suspects:
+            raise SuspiciousPage
+        if page.url in self._failing:
+            raise RuntimeError("a fault")
+        return super().parse(page, kind)
+
+
+class Bench:
+    """A loop over a scripted web."""
+
+    def __init__(self, folder: Path, pages: dict[str, bytes], left: int, **script: set[str]) -> None:
+        path = folder / "reading"
+        path.write_bytes(left.to_bytes(8, "little"))
+        self.marker = Marker(path)
+        self.apart = ScriptedApart()
+        self.parser = ScriptedParser(script.get("suspicious", set()), script.get("failing", set()), self.marked)
+        self._path = path
+        clock = VirtualClock(1000.0)
+        self.frontier = LocalFrontier(
+            path=folder / "frontier.log",
+            clock=clock,
+            ordering=BreadthFirst(),
+            politeness=POLITENESS,
+            selection=Selection(scope="all", robots="ignore", max_hostile=3),
+            retries=Retries(),
+            overrides=Overrides(),
+            rules=UrlRules(),
+            agent="weft",
+            capacity=1 << 14,
+        )
+        self.events: list[Event] = []
+        bus = Bus()
+        bus.subscribe(self.events.append)
+        chance, nothing = random.Random(0), dict[str, str]()
+        apart: Any = self.apart
+        self.failures: list[BaseException] = []
+        self.loop = Loop(
+            Wires(
+                clock=clock,
+                network=ScriptedNetwork(pages),
+                frontier=self.frontier,
+                parser=self.parser,
+                apart=apart,
+                marker=self.marker,
+                store=Store(folder, Storing(), info=nothing, chance=chance, url_of=self.frontier.url_of),
+                asker=Asker("weft", self.frontier.scope.wanted, max_bytes=10**6, encodings=""),
+                gate=Gate(Identity(contact="mailto:me@example.org", allow_address=("192.0.2.0/24",)), ()),
+                bus=bus,
+                progress=Progress(clock),
+                politeness=POLITENESS,
+                application=None,
+                verify_tls=False,
+            ),
+            self.failures.append,
+            lambda: None,
+        )
+
+    def marked(self) -> int:
+        """What another process would find if this one died now."""
+        return int.from_bytes(self._path.read_bytes(), "little")
+
+    def crawl(self, *seeds: str) -> None:
+        """Begin with some seeds, and go as far as nothing must be waited for."""
+        for seed in seeds:
+            assert self.frontier.add_seed(seed) is None
+        self.loop.pump()
+
+    @property
+    def outcomes(self) -> dict[str, Reason | None]:
+        """What came of each page."""
+        return {event.turn.url: event.reason for event in self.events if isinstance(event, Fetched)}
+
+    @property
+    def read(self) -> list[str]:
+        """The pages that were read here, in order."""
+        return [url for url, _ in self.parser.read]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
+    """Makes loops."""
+    made: list[Bench] = []
+
+    def build(pages: dict[str, bytes], left: str = "", **script: set[str]) -> Bench:
+        made.append(Bench(tmp_path, pages, fingerprint(left) if left else 0, **script))
+        return made[-1]
+
+    yield build
+    for each in made:
+        each.loop.drop()
+        each.marker.close()
+        each.frontier.close()
+        assert each.failures == []
+
+
+A = "http://a.example/"
+B = "http://b.example/"
+
+
+def site(base: str, pages: int) -> dict[str, bytes]:
+    """A home page that links to others, which link nowhere."""
+    links = "".join(f"<a href=/{number}>" for number in range(1, pages))
+    return {base: links.encode()} | {f"{base}{number}": b"%d" % number for number in range(1, pages)}
+
+
+def test_page__is_marked_while_it_is_read(bench: Callable[..., Bench]) -> None:
+    """Each with its id, for as long as it is read and no longer; the next process would find it."""
+    crawl = bench(site(A, 4))
+    crawl.crawl(A)
+    assert crawl.read == [A, f"{A}1", f"{A}2", f"{A}3"]
+    assert [mark for _, mark in crawl.parser.read] == [fingerprint(url) for url in crawl.read]
+    assert crawl.marked() == 0
+    assert crawl.apart.asked == []
+
+
+def test_page__that_was_being_read_when_a_worker_died_is_read_apart(bench: Callable[..., Bench]) -> None:
+    """It is not read here, nor marked; what comes back is taken as if it were. All others are read here."""
+    crawl = bench(site(A, 4), left=f"{A}2")
+    crawl.crawl(A)
+    assert crawl.apart.asked == [f"{A}2"]
+    assert crawl.marked() == 0
+    assert f"{A}2" not in crawl.outcomes
+    crawl.apart.answer(
+        lambda url: Parsed("text/html", "utf-8", "", "T", url, [("/found", 1)], [], follow=True, reason=None)
+    )
+    assert f"{A}2" not in crawl.read
+    assert crawl.outcomes == {A: None, f"{A}1": None, f"{A}2": None, f"{A}3": None, f"{A}found": Reason.STATUS_4XX}
+    assert crawl.frontier.done
+
+
+def test_page__that_is_suspicious_is_read_apart_while_others_go_on(bench: Callable[..., Bench]) -> None:
+    """Its visit waits for it, others do not; meanwhile nothing is marked, since nothing is read here."""
+    crawl = bench(site(A, 3) | site(B, 3), suspicious={A})
+    crawl.crawl(A, B)
+    assert crawl.apart.asked == [A]
+    assert crawl.outcomes == dict.fromkeys((B, f"{B}1", f"{B}2"))
+    assert crawl.loop.active == 1
+    assert crawl.marked() == 0
+    crawl.apart.answer(lambda url: Parser(Reading(), "weft").parse(page_of(url, site(A, 3)[A]), 0))
+    assert set(crawl.outcomes) == {A, f"{A}1", f"{A}2", B, f"{B}1", f"{B}2"}
+    assert set(crawl.outcomes.values()) == {None}
+    assert crawl.loop.active == 0
+
+
+def page_of(url: str, body: bytes) -> Page:
+    """A page as it came."""
+    return Page(url, 200, None, b"", HEAD, {"content-type": "text/html"}, body, "", "", "", 0, 0, 0, closed=False)
+
+
+def test_page__on_which_reading_fails_is_that_pages_reason(bench: Callable[..., Bench]) -> None:
+    """It is reported, is not marked any more, and does no harm to its site."""
+    crawl = bench(site(A, 6), failing={f"{A}{number}" for number in range(1, 5)})
+    crawl.crawl(A)
+    assert [crawl.outcomes[f"{A}{number}"] for number in range(1, 6)] == [Reason.INTERNAL] * 4 + [None]
+    assert sum(isinstance(event, Fault) for event in crawl.events) == 4
+    assert crawl.marked() == 0
+
+
+@pytest.mark.parametrize("harmful", [2, 3, 5])
+def test_site__with_three_hostile_pages_is_left_alone(bench: Callable[..., Bench], harmful: int) -> None:
+    """Its other pages are refused, and those of other sites are not; two are not enough."""
+    bad = {f"{A}{number}" for number in range(1, harmful + 1)}
+    crawl = bench(site(A, 9) | site(B, 4), suspicious=bad)
+    crawl.crawl(A, B)
+    crawl.apart.answer(hostile)
+    assert sorted(crawl.apart.asked) == sorted(bad)[: min(harmful, 3)]
+    reasons = [reason for url, reason in crawl.outcomes.items() if url.startswith(A)]
+    assert reasons.count(Reason.HOSTILE) == min(harmful, 3)
+    assert crawl.frontier.refused[Reason.SITE_HOSTILE] == (0 if harmful < 3 else 9 - 4)
+    assert len(reasons) == (9 if harmful < 3 else 4)
+    assert {url for url, reason in crawl.outcomes.items() if reason is None} >= set(site(B, 4))
+    assert crawl.frontier.done
+
+
+def test_site__keeps_its_hostile_pages_in_mind_across_a_restart(bench: Callable[..., Bench]) -> None:
+    """What is found there later is refused, too."""
+    crawl = bench(site(A, 9), suspicious={f"{A}{number}" for number in range(1, 9)})
+    crawl.crawl(A)
+    crawl.apart.answer(hostile)
+    assert crawl.frontier.refused[Reason.SITE_HOSTILE] == 5
+    crawl.frontier.commit(marks={}, clean=True)
+    again = bench({f"{A}late": b"late", B: b"other"})
+    again.frontier.recover()
+    again.crawl(f"{A}late", B)
+    assert again.outcomes == {B: None}
+    assert again.frontier.refused[Reason.SITE_HOSTILE] == 1
+
+
+def test_page__that_is_read_apart_when_the_crawl_stops_stays_pending(bench: Callable[..., Bench]) -> None:
+    """Nothing is written down of it, and an answer that comes too late changes nothing."""
+    crawl = bench({A: b"x"}, suspicious={A})
+    crawl.crawl(A)
+    crawl.loop.drop()
+    crawl.apart.answer(hostile)
+    assert crawl.outcomes == {}
+    crawl.frontier.commit(marks={}, clean=True)
+    again = bench({A: b"x"})
+    again.frontier.recover()
+    again.crawl()
+    assert again.outcomes == {A: None}

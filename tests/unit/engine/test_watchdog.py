@@ -1,0 +1,250 @@
+"""The watchdog, over small processes that do nothing but end or hang."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import pytest
+
+from weft.clock import VirtualClock
+from weft.engine.watchdog import Watchdog, Watching
+from weft.errors import WeftError
+
+GOOD = "exit 0"
+HANGS = "exec sleep 60"
+KILLED = "kill -9 $$"
+CRASHED = "ulimit -c 0; kill -SEGV $$"
+FAULT = "exit 70"
+STUBBORN = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
+
+
+class Kennel:
+    """A watchdog on a virtual clock. Each worker has a script for each of its starts; the last one counts on."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock(1000.0)
+        self.signs: dict[int, float] = {}
+        self.said: list[str] = []
+        self.started: list[tuple[int, float]] = []  # who, when
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.ticks = 0
+        self._scripts: dict[int, list[str]] = {}
+        self.dog: Watchdog | None = None
+
+    def _start(self, number: int) -> subprocess.Popen[bytes]:
+        scripts = self._scripts[number]
+        script = scripts.pop(0) if len(scripts) > 1 else scripts[0]
+        self.started.append((number, self.clock.now()))
+        self.processes.append(subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True))
+        return self.processes[-1]
+
+    def make(self, *scripts: list[str], hung_after: float = 60.0, most_restarts: int = 8) -> Watchdog:
+        """A watchdog with a worker for each list of scripts."""
+        self._scripts = {number: list(each) for number, each in enumerate(scripts)}
+        self.dog = Watchdog(
+            len(scripts),
+            start=self._start,
+            signs=lambda: dict(self.signs),
+            settings=Watching(hung_after=hung_after, most_restarts=most_restarts),
+            clock=self.clock,
+            say=self.said.append,
+        )
+        return self.dog
+
+    def run(self, *, step: float = 1.0, on_tick: Callable[[], None] = lambda: None) -> None:
+        """Watch until the end; with each look so many seconds pass."""
+        assert self.dog is not None
+
+        def tick() -> None:
+            self.ticks += 1
+            assert self.ticks < 200, "it does not come to an end"
+            self.clock.advance(step)
+            on_tick()
+
+        self.dog.run(tick)
+
+    def starts(self, worker: int = 0) -> int:
+        """How often a worker was started."""
+        return sum(number == worker for number, _ in self.started)
+
+
+@pytest.fixture
+def kennel(monkeypatch: pytest.MonkeyPatch) -> Iterator[Kennel]:
+    """A watchdog that looks often, and nothing left of its workers."""
+    monkeypatch.setattr("weft.engine.watchdog._LOOK", 0.02)
+    made = Kennel()
+    yield made
+    for process in made.processes:
+        process.kill()
+        process.communicate()
+
+
+def test_worker__that_ends_well_is_done(kennel: Kennel) -> None:
+    """Each is started once, and the watchdog ends with the last; nothing is said."""
+    kennel.make([GOOD], ["sleep 0.3"], [GOOD])
+    kennel.run(step=0.01)
+    assert [number for number, _ in kennel.started] == [0, 1, 2]
+    assert kennel.said == []
+    assert kennel.ticks > 5, "the slow one was waited for"
+    assert kennel.dog is not None
+    assert kennel.dog.why == ""
+
+
+@pytest.mark.parametrize(
+    ("death", "how"), [(KILLED, "signal 9"), (CRASHED, "signal 11"), (FAULT, "exit code 70"), ("kill $$", "signal 15")]
+)
+def test_worker__that_dies_is_started_again(kennel: Kennel, death: str, how: str) -> None:
+    """At once; others are left alone. Nobody had told it to stop."""
+    kennel.make([death, GOOD], ["sleep 0.3"])
+    kennel.run(step=0.01)
+    assert (kennel.starts(0), kennel.starts(1)) == (2, 1)
+    assert kennel.said == [f"worker 0 died by {how}; it is started again from its last commit"]
+
+
+@pytest.mark.parametrize("code", [1, 2])
+def test_worker__that_gives_up_ends_the_crawl(kennel: Kennel, code: int) -> None:
+    """It has said why; another start would come to the same. The others are not left behind."""
+    kennel.make([HANGS], [f"exit {code}"])
+    with pytest.raises(WeftError, match="worker 1 could not go on") as caught:
+        kennel.run(step=0.01)
+    assert "its message above" in (caught.value.todo or "")
+    assert len(kennel.started) == 2
+    assert [process.poll() for process in kennel.processes] == [-signal.SIGKILL, code]
+
+
+def test_worker__without_a_sign_of_life_is_killed_and_started_again(kennel: Kennel) -> None:
+    """After its time and not before; one that shows signs is left alone."""
+    kennel.make([HANGS, GOOD], ["sleep 0.6"], hung_after=60.0)
+
+    def tick() -> None:
+        kennel.signs[1] = kennel.clock.now()
+
+    kennel.run(step=9.0, on_tick=tick)
+    assert (kennel.starts(0), kennel.starts(1)) == (2, 1)
+    began, again = (when for number, when in kennel.started if number == 0)
+    assert 60.0 < again - began < 300.0
+    assert list(dict.fromkeys(kennel.said)) == [
+        "worker 0 shows no sign of life for 60 s",
+        "worker 0 died by signal 9; it is started again from its last commit",
+    ]
+
+
+def test_worker__whose_signs_stop_is_hung_from_the_last_one_on(kennel: Kennel) -> None:
+    """By the watchdog's own clock: whatever the sign says, it is that it changes."""
+    kennel.make([HANGS, GOOD], hung_after=60.0)
+
+    def tick() -> None:
+        if kennel.clock.now() < 1200.0:
+            kennel.signs[0] = 5e9 - kennel.clock.now()
+
+    kennel.run(step=10.0, on_tick=tick)
+    assert kennel.starts() == 2
+    assert 1250.0 < kennel.started[1][1] < 1500.0
+
+
+def test_worker__that_was_started_again_has_its_time_anew(kennel: Kennel) -> None:
+    """Signs of the one before do not count against it."""
+    kennel.make([HANGS, HANGS, GOOD], hung_after=60.0)
+    kennel.run(step=10.0)
+    first, second, third = (when for _, when in kennel.started)
+    assert 60.0 < second - first < 300.0
+    assert 60.0 < third - second < 300.0
+
+
+def test_worker__that_keeps_dying_is_given_up(kennel: Kennel) -> None:
+    """After so many deaths in a row; the pauses before a start grow, so that nothing is worn out meanwhile."""
+    kennel.make([KILLED], [HANGS], most_restarts=6)
+    kennel.signs[0] = 5.0  # its name, from an earlier run
+    with pytest.raises(WeftError, match=r"worker 0 died 7 times in a row without a commit, last by signal 9") as caught:
+        kennel.run(step=0.5, on_tick=lambda: kennel.signs.update({1: kennel.clock.now()}))
+    assert "log/faults.log" in (caught.value.todo or "")
+    assert kennel.starts(0) == 7
+    times = [when for number, when in kennel.started if number == 0]
+    pauses = [later - earlier for earlier, later in pairwise(times)]
+    for pause, least in zip(pauses, (0.0, 1.0, 2.0, 4.0, 8.0, 16.0), strict=True):
+        assert pause >= least
+    assert all(process.poll() is not None for process in kennel.processes)
+
+
+def test_worker__that_commits_between_deaths_is_not_given_up(kennel: Kennel) -> None:
+    """A sign of life behind its name is a commit, and the deaths before it are forgotten."""
+    kennel.make([*["sleep 0.3; kill -9 $$"] * 5, GOOD], most_restarts=2)
+    kennel.run(step=0.5, on_tick=lambda: kennel.signs.update({0: kennel.clock.now()}))
+    assert kennel.starts() == 6
+
+
+def test_worker__whose_name_is_its_only_sign_is_given_up(kennel: Kennel) -> None:
+    """That it begins is no commit."""
+    kennel.make([KILLED], most_restarts=2)
+    with pytest.raises(WeftError, match="died 3 times"):
+        kennel.run(step=0.5, on_tick=lambda: kennel.signs.update({0: float(kennel.starts())}))
+    assert kennel.starts() == 3
+
+
+# --- stopping ---
+
+
+@pytest.mark.parametrize(("number", "why"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
+def test_signal__tells_the_workers_to_stop(kennel: Kennel, number: signal.Signals, why: str) -> None:
+    """They are terminated, whichever signal it was; that is no death, and one that is gone is no fault."""
+    dog = kennel.make([HANGS], [HANGS], [GOOD])
+    kennel.processes[2].wait(20)
+    dog._on_signal(number, None)
+    kennel.run()
+    assert dog.why == why
+    assert [process.wait(20) for process in kennel.processes] == [-signal.SIGTERM, -signal.SIGTERM, 0]
+    assert len(kennel.started) == 3
+    assert kennel.said == []
+
+
+def test_signal__every_one_is_passed_on(kennel: Kennel) -> None:
+    """A worker decides what the second one means; whoever stops in its own time ends well."""
+    counting = "n=0; trap 'n=$((n+1)); [ $n = 2 ] && exit 0' TERM; echo ready; while :; do sleep 0.02; done"
+    dog = kennel.make([counting])
+    stdout = kennel.processes[0].stdout
+    assert stdout is not None
+    assert stdout.readline() == b"ready\n"
+    ticks = 0
+
+    def tick() -> None:
+        nonlocal ticks
+        ticks += 1
+        if ticks in (5, 25):
+            assert kennel.processes[0].poll() is None
+            dog._on_signal(signal.SIGINT, None)
+
+    kennel.run(step=0.01, on_tick=tick)
+    assert ticks >= 25
+    assert kennel.starts() == 1
+
+
+def test_signal__reaches_the_watchdog_while_it_runs(kennel: Kennel) -> None:
+    """The real one; who handled it before does so again afterwards."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    dog = kennel.make([HANGS], [HANGS])
+    kennel.run(step=0.01, on_tick=lambda: os.kill(os.getpid(), signal.SIGINT) if kennel.ticks == 3 else None)
+    assert dog.why == "interrupted"
+    assert {number: signal.getsignal(number) for number in before} == before
+
+
+# --- the end of the watchdog ---
+
+
+def test_end__leaves_no_worker_behind(kennel: Kennel) -> None:
+    """Whatever goes wrong, also with those that do not listen."""
+    kennel.make([HANGS], [STUBBORN])
+    stdout = kennel.processes[1].stdout
+    assert stdout is not None
+    assert stdout.readline() == b"ready\n"
+    kennel.processes[1].terminate()
+
+    def fail() -> None:
+        raise RuntimeError("the display failed")
+
+    with pytest.raises(RuntimeError, match="the display failed"):
+        kennel.run(on_tick=fail)
+    assert [process.poll() for process in kennel.processes] == [-signal.SIGKILL] * 2

@@ -1,0 +1,74 @@
+"""Processes that do not outlive their parents."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# A parent that starts a child, says its number, and waits to be ended. Its child sleeps.
+CHILD = "import os, sys, time; from weft.processes import die_with_parent; "
+ASKING = CHILD + "die_with_parent(os.getppid()); print('ready', flush=True); time.sleep(60)"
+PARENT = (
+    "import subprocess, sys; "
+    "child = subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdout=subprocess.PIPE); "
+    "child.stdout.readline(); "
+    "print(child.pid, flush=True); "
+    "sys.stdin.readline()"
+)
+
+
+def gone(pid: int) -> bool:
+    """Is nothing left of a process? What nobody has waited for does not run any more, either."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return True
+    return stat.rpartition(")")[2].split()[0] in "ZX"
+
+
+def gone_within(pid: int, seconds: float) -> bool:
+    """Does a process end before a deadline?"""
+    deadline = time.monotonic() + seconds
+    while not gone(pid):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def family() -> tuple[Any, int]:
+    """A parent, and the number of a child that has asked to die with it."""
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    parent: Any = subprocess.Popen([sys.executable, "-c", PARENT, ASKING], **pipes)
+    return parent, int(parent.stdout.readline())
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, None])
+def test_child__vanishes_with_its_parent(number: signal.Signals | None) -> None:
+    """Killed, terminated or at its end: the child is gone at once, and not before."""
+    parent, child = family()
+    try:
+        assert not gone_within(child, 0.2)
+        if number is None:
+            parent.stdin.write(b"end\n")
+        else:
+            parent.send_signal(number)
+        parent.communicate(timeout=20)
+        assert gone_within(child, 20.0)
+    finally:
+        parent.kill()
+        parent.communicate()
+
+
+def test_child__whose_parent_was_gone_before_it_asked_ends_itself() -> None:
+    """The kernel would send nothing any more: its parent is another by then."""
+    script = CHILD + "die_with_parent(int(sys.argv[1])); print('still here')"
+    ended = subprocess.run([sys.executable, "-c", script, "1"], check=False, capture_output=True, timeout=30)
+    assert ended.returncode == -signal.SIGKILL
+    assert ended.stdout == b""
