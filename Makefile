@@ -45,8 +45,8 @@ check: $(READY)  ## Lint, types, import layers.
 test: setup $(PYWB)/.ready  ## Run all tests.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-bench: setup $(BENCH)  ## Compare with the bare loop and with Scrapy, in one run.
-	@$(BIN)/python -m benchmarks
+bench: setup $(BENCH)  ## Compare with the bare loop and with Scrapy; PARTS="workers modern frontier", or all.
+	@$(BIN)/python -m benchmarks $(PARTS)
 
 soak: setup  ## Long runs: the slow versions of the promises.
 	@$(BIN)/python -m pytest -m soak

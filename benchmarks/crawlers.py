@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import cpu_seconds, description, peak_megabytes
+from benchmarks.machine import cpu_of, description, family, peak_megabytes, stolen
 from weft.graph.generate import generate
 from weft.graph.recipe import Recipe
 from weft.testbed.bed import Bed, serving
@@ -50,9 +50,28 @@ def web(*, sites: int = 2000, pages: int = 250_000) -> Web:
     return Web(graph, dataclasses.replace(PLAIN, naming="literals"), SEED)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What crawlers did between two moments."""
+
+    first: float  # wall time
+    second: float
+    pages: int  # by the server's log
+    cpu: float  # seconds, of all their processes
+    watchdog: float  # of these, of the processes that were started here: where a crawl has workers, the watchdog
+    server: float  # processor seconds of the testbed
+    stolen: float  # processor seconds that the machine under this one kept
+    peak_mb: float  # of the largest process
+
+    @property
+    def pages_per_second(self) -> float:
+        """The rate."""
+        return self.pages / (self.second - self.first)
+
+
 @contextlib.contextmanager
 def _running(name: str, command: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    with (folder / f"{name}.out").open("wb") as out:
+    with (folder / f"{name}.out").open("ab") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=HERE.parent)
         try:
             yield process
@@ -65,47 +84,86 @@ def _running(name: str, command: list[str], folder: Path) -> Iterator[subprocess
                 process.wait()
 
 
-def commands(seeds: Path, out: Path) -> dict[str, list[str]]:
-    """How each crawler is started."""
+def weft_command(seeds: Path, out: Path, *, per_visit: int, workers: int = 1) -> list[str]:
+    """How weft is started, with everything on."""
     weft = [sys.executable, "-m", "weft", "crawl", "--seeds", str(seeds), "--out", str(out), "--scope", "all", "--json"]
     weft += ["--connections", "256", "--wait", "0", "--max-depth", "1000", "--max-depth-dynamic", "1000"]
+    return [*weft, "--per-visit", str(per_visit), "--workers", str(workers)]
+
+
+def commands(seeds: Path, out: Path) -> dict[str, list[str]]:
+    """How each crawler is started."""
     bare = [sys.executable, str(HERE / "bare.py"), str(seeds)]
     return {
         "scrapy": [sys.executable, str(HERE / "spider.py"), str(seeds)],
         "bare k=100": [*bare, "100"],
-        "weft k=100": [*weft, "--per-visit", "100"],
+        "weft k=100": weft_command(seeds, out, per_visit=100),
         "bare k=1": [*bare, "1"],
-        "weft k=1": [*weft, "--per-visit", "1"],
+        "weft k=1": weft_command(seeds, out, per_visit=1),
     }
 
 
 def measure(bed: Bed, name: str, *, warm: float, seconds: float, folder: Path) -> Measured:
     """Run one crawler and look at it twice."""
-    seeds = folder / "seeds.txt"
-    seeds.write_text("\n".join(bed.seeds()) + "\n", encoding="utf-8")
     out = folder / "crawl"
     shutil.rmtree(out, ignore_errors=True)
+    seen = watch(bed, name, [commands(seeds_of(bed, folder), out)[name]], warm=warm, seconds=seconds, folder=folder)
+    passed = seen.second - seen.first
+    return Measured(name, seen.pages / passed, 1000 * seen.cpu / seen.pages, seen.peak_mb, seen.server / passed)
+
+
+def seeds_of(bed: Bed, folder: Path) -> Path:
+    """The seeds, in a file."""
+    seeds = folder / "seeds.txt"
+    seeds.write_text("\n".join(bed.seeds()) + "\n", encoding="utf-8")
+    return seeds
+
+
+def watch(
+    bed: Bed, name: str, started: list[list[str]], *, warm: float, seconds: float, folder: Path, begun: int = 200
+) -> Seen:
+    """Run crawlers side by side, look at them twice, and end them; `begun` pages are fetched before they are warm."""
     log = bed.log_file
     assert log is not None
+    bed.dns_questions()  # whatever it is asked, the server writes its log out
     begin = log.stat().st_size
-    with _running(name.partition(" ")[0], commands(seeds, out)[name], folder) as process:
-        deadline = time.monotonic() + 60
-        while log.stat().st_size < begin + 50_000 and time.monotonic() < deadline and process.poll() is None:
-            time.sleep(0.05)
+    label = name.partition(" ")[0]
+    with contextlib.ExitStack() as running:
+        crawls = [running.enter_context(_running(label, command, folder)) for command in started]
+        deadline = time.monotonic() + 120
+        while pages_between(log, begin) < begun and time.monotonic() < deadline:
+            _check_running(crawls, folder / f"{label}.out")
+            time.sleep(0.1)
         time.sleep(warm)
-        first = (time.time(), cpu_seconds(process.pid), bed.cpu_s())
+        _check_running(crawls, folder / f"{label}.out")
+        processes = [pid for crawl in crawls for pid in family(crawl.pid)]
+        first = _look(bed, crawls, processes)
         time.sleep(seconds)
-        second = (time.time(), cpu_seconds(process.pid), bed.cpu_s())
-        peak = peak_megabytes(process.pid)
-    passed, cpu, served = (b - a for a, b in zip(first, second, strict=True))
-    bed.log()
+        second = _look(bed, crawls, processes)
+        peak = max(map(peak_megabytes, processes))
+        _check_running(crawls, folder / f"{label}.out")
+    bed.dns_questions()
     pages = pages_between(log, begin, first[0], second[0])
     if not pages:
-        sys.exit(f"{name} fetched nothing:\n{(folder / (name.partition(' ')[0] + '.out')).read_text()[-2000:]}")
-    return Measured(name, pages / passed, 1000 * cpu / pages, peak, served / passed)
+        sys.exit(f"{name} fetched nothing:\n{(folder / f'{label}.out').read_text()[-2000:]}")
+    cpu, watchdog, server, steal = (after - before for before, after in zip(first[1:], second[1:], strict=True))
+    return Seen(first[0], second[0], pages, cpu, watchdog, server, steal, peak)
 
 
-def pages_between(log: Path, begin: int, first: float, second: float) -> int:
+def _check_running(crawls: list[subprocess.Popen[bytes]], said: Path) -> None:
+    if any(crawl.poll() is not None for crawl in crawls):
+        sys.exit(f"a crawler ended too early:\n{said.read_text()[-2000:]}")
+
+
+def _look(
+    bed: Bed, crawls: list[subprocess.Popen[bytes]], processes: list[int]
+) -> tuple[float, float, float, float, float]:
+    """The time, and the processor time: of all processes, of those that were started here, of the server, stolen."""
+    started = sum(cpu_of(crawl.pid) for crawl in crawls)
+    return time.time(), sum(map(cpu_of, processes)), started, bed.cpu_s(), stolen()
+
+
+def pages_between(log: Path, begin: int, first: float = 0.0, second: float = 1e12) -> int:
     """How many pages the server answered between two moments, by its own log."""
     with log.open("rb") as file:
         file.seek(begin)
@@ -113,7 +171,7 @@ def pages_between(log: Path, begin: int, first: float, second: float) -> int:
         return sum(
             1
             for fields in lines
-            if fields[0] == b"request" and fields[11] == b"page" and first <= float(fields[7]) < second
+            if fields[0] == b"request" and fields[11:12] == [b"page"] and first <= float(fields[7]) < second
         )
 
 

@@ -23,11 +23,25 @@ def description() -> dict[str, Any]:
     }
 
 
+def family(pid: int) -> list[int]:
+    """A process, its children and theirs."""
+    return [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
+
+
+def cpu_of(pid: int) -> float:
+    """Processor time of a process, user and system; what its children have used is not in it."""
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)
+
+
 def cpu_seconds(pid: int) -> float:
     """Processor time of a process and its children, user and system."""
-    process = psutil.Process(pid)
-    times = [process.cpu_times(), *(child.cpu_times() for child in process.children(recursive=True))]
-    return float(sum(spent.user + spent.system for spent in times))
+    return sum(map(cpu_of, family(pid)))
+
+
+def stolen() -> float:
+    """Processor time that the machine under this one has kept for others, since the start."""
+    return float(getattr(psutil.cpu_times(), "steal", 0.0))
 
 
 def peak_megabytes(pid: int) -> float:

@@ -97,7 +97,7 @@ def main() -> None:
         best(
             "follow links, all of them known", lambda turn, _p: follow(sites[turn.url], turn, parsed[turn.page]), pages
         )
-        frontier.commit(lengths={}, counts=b"")
+        frontier.commit(marks={})
         best("text of a page from the log", lambda turn, _p: frontier.url_of(turn.id), pages)
         store = Store(folder, Storing(), info={}, chance=random.Random(1), url_of=lambda _id: None)
         stored = store.archive(*pages[0], cut="")
@@ -106,7 +106,7 @@ def main() -> None:
         def row(turn: Turn, page: Page) -> None:
             store.note_page(
                 turn, "site", 1, page, parsed[turn.page], stored,
-                reason=None, final=True, cut="", closed_at=None, redirect=None, links=22,
+                reason=None, final=True, cut="", closed_at=None, wait=None, redirect=None, links=22,
             )  # fmt: skip
 
         best("row of pages", row, pages)
