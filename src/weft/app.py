@@ -129,6 +129,7 @@ def run(plan: Plan, *, clock: Clock | None = None, watch: Watch | None = None) -
             else:
                 why = _watched(plan, workers, hub, clock, show)
             total = _together(hub)
+            hub.set("over", why)
         finally:
             hub.close()
     return Summary(

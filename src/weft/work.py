@@ -101,6 +101,9 @@ async def work(plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, wat
             WeftError(f"commits were lost; these sites are visited again: {', '.join(frontier.lost)}"),
             f"worker {number}",
         )
+    if frontier.set_back:
+        said = f"the machine's clock went back by {frontier.set_back:.0f} s; waits are counted as if no time had passed"
+        bus.report(WeftError(said), f"worker {number}")
     seal_leftovers(out, last.marks if last is not None else {}, number)
     known_contents(out, store.digests, number)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)

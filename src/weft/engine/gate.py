@@ -61,6 +61,10 @@ class Gate:
         """Visit no address of these ranges any more."""
         self._forbidden = ranges
 
+    def forbids(self, address: str) -> bool:
+        """Was an address forbidden while it is being visited?"""
+        return bool(self._forbidden) and self.refusal(address) is not None
+
     def refusal(self, address: str) -> Reason | None:
         """Why an address is not visited."""
         if self._forbidden and any(ipaddress.ip_address(address) in network for network in self._forbidden):

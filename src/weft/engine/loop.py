@@ -154,7 +154,8 @@ class Loop:
         links = self._follow(visit, turn, page, parsed, redirect) if final else 0
         pause = pause_of(page, wires.politeness, now)
         frontier.pace.spend(0, len(page.body))
-        following = frontier.turn(visit) if keeps_open(page) and not pause and not self.stopping else None
+        ends = pause > 0 or self.stopping or not keeps_open(page) or wires.gate.forbids(visit.address)
+        following = None if ends else frontier.turn(visit)
         closed_at = None
         if following is None:
             wires.network.close(connection)

@@ -127,6 +127,7 @@ class LocalFrontier:
         self._mail = Correspondence()
         self._packed_taken = 0
         self._second_pass = 0
+        self.set_back = 0.0  # seconds that the machine's clock went back since the last commit of the run before
         self._begun = reserve(capacity >> 3, np.bool_)  # by site: a page of it was settled or refused
         self._listed = reserve(capacity >> 3, np.uint8)  # by site: the list that it was last reported to be in
 
@@ -345,7 +346,10 @@ class LocalFrontier:
         if not self.obeys(site):
             return False
         had = site.robots_at.get(scheme)
-        return had is None or self._clock.wall() - had >= self._politeness.robots_age
+        if had is None:
+            return True
+        age = self._clock.wall() - had
+        return age >= self._politeness.robots_age or age < 0  # a clock that was set back knows no age
 
     def allowed(self, site: Site, url: str) -> bool:
         """Does the site's robots.txt, as far as it is known, allow this URL?"""
@@ -451,6 +455,7 @@ class LocalFrontier:
             scope=self._admitted,
             marks=marks,
             counts=counts,
+            wall=self._clock.wall(),
             groups=self.holdings.new,
             left=self._left,
             clean=clean,
@@ -534,8 +539,9 @@ class LocalFrontier:
         if last is None:
             return None
         self.found.new_names = []
+        self.set_back = max(0.0, last.wall - self._clock.wall())
         self._restore_pages(np.concatenate(sites), np.concatenate(gone), delayed, left)
-        self._restore_sites(states, robots, clean=last.clean)
+        self._restore_sites(states, robots)
         return last
 
     @property
@@ -618,7 +624,7 @@ class LocalFrontier:
         if memory:
             site.remember(memory, wall - now)
         if memory or not clean:
-            self.schedule.resume(site, now, clean=clean)
+            self.schedule.resume(site, now)
             self._changed.add(site.number)
 
     def _load_pages(self, content: Content, numbers: NDArray[np.int32], *, anew: bool) -> None:
@@ -722,7 +728,7 @@ class LocalFrontier:
             pending &= ~not_ours
             self._seen.arrays.fingerprint[np.flatnonzero(not_ours)] = 0
         now = self._clock.now()
-        offset = self._clock.wall() - now
+        offset = self._clock.wall() + self.set_back - now
         for page, (attempt, wall) in delayed.items():
             if pending[page]:
                 self._begun[site_of[page]] = True
@@ -733,19 +739,18 @@ class LocalFrontier:
             pages = np.flatnonzero(pending[start : start + _AT_ONCE]).astype(np.int32) + np.int32(start)
             push_all(self._heaps.arrays, site_of[pages], pages)
 
-    def _restore_sites(self, states: dict[int, bytes], robots: dict[tuple[int, str], bytes], *, clean: bool) -> None:
-        """Put back what was known of sites. After a crash any of them may have been visited until this moment."""
+    def _restore_sites(self, states: dict[int, bytes], robots: dict[tuple[int, str], bytes]) -> None:
+        """Put back what was known of sites. Any of them may have been visited until this moment."""
         now = self._clock.now()
-        offset = self._clock.wall() - now
+        offset = self._clock.wall() + self.set_back - now
         for (number, scheme), data in robots.items():
             record = msgspec.msgpack.decode(data, type=RobotsRecord)
             self._take_robots(self.site(number), scheme, record)
         for number, data in states.items():
             site = self.site(number)
             site.remember(data, offset)
-            self.schedule.resume(site, now, clean=clean)
-        if not clean:
-            self.schedule.hold_back(now)
+            self.schedule.resume(site, now)
+        self.schedule.hold_back(now)
 
     def _take_robots(self, site: Site, scheme: str, record: RobotsRecord) -> tuple[str, ...]:
         robots = site.learn_robots(scheme, record, self._agent)

@@ -69,6 +69,7 @@ class Commit(msgspec.Struct, omit_defaults=True):
     taken: int = 0  # how far this worker's inbox was read
     groups: list[str] = []  # that were checked out
     left: list[int] = []  # sites that were checked in: numbers
+    wall: float = 0.0  # when it was made
     clean: bool = False  # the worker stopped after this
 
 

@@ -15,7 +15,9 @@ import msgspec
 from weft.errors import UsageError
 
 _BURST = 0.25  # seconds' worth that may be fetched at once after a lull
-_LEAST = 0.2  # of a fair share is kept for a worker that does nothing at the moment
+# A worker that does not use its share keeps what it uses and a little more: what it needs beyond that it gets with the
+# next exchange, and what is kept for it nobody else can use.
+_ROOM, _LEAST = 1.02, 0.01
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?$")
 _HOURS = re.compile(r"(\d\d?):(\d\d)-(\d\d?):(\d\d)$")
 
@@ -86,9 +88,9 @@ def shares(limit: float, rates: dict[int, tuple[float, bool]]) -> dict[int, floa
     In: for each worker its rate, and whether it would be faster if it were let.
 
     >>> shares(100.0, {0: (10.0, False), 1: (50.0, True)})
-    {0: 12.0, 1: 88.0}
+    {0: 10.7, 1: 89.3}
     >>> shares(100.0, {0: (0.0, False), 1: (50.0, True)})
-    {0: 10.0, 1: 90.0}
+    {0: 0.5, 1: 99.5}
     """
     given: dict[int, float] = {}
     left = limit
@@ -96,7 +98,7 @@ def shares(limit: float, rates: dict[int, tuple[float, bool]]) -> dict[int, floa
     for place, number in enumerate(waiting):
         rate, hungry = rates[number]
         fair = left / (len(waiting) - place)
-        given[number] = fair if hungry else min(fair, max(rate * 1.2, fair * _LEAST))
+        given[number] = fair if hungry else min(fair, rate * _ROOM + fair * _LEAST)
         left -= given[number]
     if left > 0 and given:  # nobody is held back: what is over is for whoever comes to need it
         given = {number: share + left / len(given) for number, share in given.items()}

@@ -211,12 +211,13 @@ class Schedule:
 
     # Sites out of the ordinary.
 
-    def resume(self, site: Site, now: float, *, clean: bool) -> None:
-        """Take a site up again whose state comes from an earlier run; one that crashed may have been there just now."""
+    def resume(self, site: Site, now: float) -> None:
+        """Take a site up again whose state comes from an earlier run, as if it had been visited just now."""
         wait = self.wait(site)
         site.next_visit = min(site.next_visit, now + max(wait, self._politeness.retry_after_most))  # clocks jump
-        left = site.next_visit - wait - self._politeness.margin if clean else now
-        if not clean and wait:
+        # How much time has passed since the last run only the machine's clock knows, and that may have been set.
+        left = now
+        if wait:
             site.next_visit = max(site.next_visit, now + wait + self._politeness.margin)
         if left + wait / 4 > now:
             throttle = self._throttle(self._domains, site.domain, self._politeness.per_domain)
@@ -232,7 +233,7 @@ class Schedule:
             self._rest(site, now)
 
     def hold_back(self, now: float) -> None:
-        """Begin nothing for the shortest wait there is: a run that crashed may have visited any site just now."""
+        """Begin nothing for the shortest wait there is: the run before may have visited any site just now."""
         wait = self._politeness.wait_least if self._politeness.wait is None else self._politeness.wait
         wait = max(wait, self._politeness.wait_small or 0.0)
         if wait:
