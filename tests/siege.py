@@ -60,7 +60,7 @@ class Siege:
         for pid in (*workers, self.process.pid):
             _kill(pid)
         self.process.wait()
-        wait_until(lambda: not any(map(_alive, workers)), "workers survived")
+        wait_until(lambda: not any(map(alive, workers)), "workers survived")
         self.workers_killed += len(workers)
 
     @property
@@ -86,7 +86,7 @@ class Siege:
             else:
                 self.process.kill()
                 self.process.wait()
-                wait_until(lambda: not any(map(_alive, workers)), "workers survived their watchdog")
+                wait_until(lambda: not any(map(alive, workers)), "workers survived their watchdog")
                 self.workers_killed += len(workers)
             self.start()
         self.kills[whom] += 1
@@ -128,7 +128,7 @@ def _line(pid: int) -> bytes:
         return b""
 
 
-def _alive(pid: int) -> bool:
+def alive(pid: int) -> bool:
     """Does a process run? One that nobody has waited for yet does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"

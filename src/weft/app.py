@@ -119,7 +119,12 @@ def run(plan: Plan, *, clock: Clock | None = None, watch: Watch | None = None) -
             EmbeddedFrontier.create(path, by_size=ordering.by_size, seeds=plan.seeds)
         hub = EmbeddedFrontier(path, clock)
         try:
-            hub.prepare(workers, max_pages=plan.settings.limits.max_pages, speed=plan.settings.running.speed or None)
+            hub.prepare(
+                workers,
+                max_bytes=plan.settings.limits.max_bytes,
+                max_pages=plan.settings.limits.max_pages,
+                speed=plan.settings.running.speed or None,
+            )
             for handed in hand_over(plan.out, hub, workers, plan.settings, clock):
                 print(f"weft: {handed}", file=sys.stderr)
             show = watch or (lambda _statistics: None)
@@ -129,6 +134,7 @@ def run(plan: Plan, *, clock: Clock | None = None, watch: Watch | None = None) -
             else:
                 why = _watched(plan, workers, hub, clock, show)
             total = _together(hub)
+            total.pending += hub.waiting()
             hub.set("over", why)
         finally:
             hub.close()

@@ -48,10 +48,25 @@ def explain_url(out: Path, text: str) -> Explanation:
     scope = _scope(out, settings)
     ledgers = [Ledger(path) for path in sorted(out.glob("workers/*/frontier.log"))]
     try:
-        return _explain(url, files, settings, scope, ledgers)
+        answer = _explain(url, files, settings, scope, ledgers)
+        if answer.state == "unknown" and _waits(out, url):
+            answer.state = "pending"
+            answer.verdict = "It waits in the global frontier until a worker has room for its domain."
+        return answer
     finally:
         for ledger in ledgers:
             ledger.close()
+
+
+def _waits(out: Path, url: str) -> bool:
+    path = out / "frontier.db"
+    if not path.exists():
+        return False
+    hub = EmbeddedFrontier(path)
+    try:
+        return hub.waits(url)
+    finally:
+        hub.close()
 
 
 def _scope(out: Path, settings: Settings) -> Scope:

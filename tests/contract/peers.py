@@ -25,7 +25,9 @@ IMPLEMENTATIONS = ("embedded",)
 class Managed(GlobalFrontier, Protocol):
     """A global frontier with what whoever runs the crawl can do."""
 
-    def prepare(self, workers: int, *, max_pages: int | None, speed: str | None = None) -> None:
+    def prepare(
+        self, workers: int, *, max_pages: int | None, max_bytes: int | None = None, speed: str | None = None
+    ) -> None:
         """A run begins with so many workers."""
         ...
 

@@ -722,6 +722,17 @@ def test_allowance__pages_of_an_earlier_run_count(hub: Hub) -> None:
         assert (sum(shares) > 10) == (left > 0)
 
 
+def test_bytes__of_all_workers_together_end_the_crawl(hub: Hub) -> None:
+    """The limit is the crawl's, not each worker's; those of earlier runs count."""
+    frontier = hub(workers=2)
+    frontier.prepare(2, max_pages=None, max_bytes=1000)
+    first, second = crew(frontier, 2)
+    assert first.exchange(amount=600).over == ""
+    assert second.exchange(amount=399).over == ""
+    assert second.exchange(amount=400).over == "byte limit"
+    assert first.exchange(amount=600).over == "byte limit"
+
+
 # --- addresses ---
 
 

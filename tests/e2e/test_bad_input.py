@@ -187,6 +187,19 @@ def test_directory__that_cannot_be_written(tmp_path: Path) -> None:
     refused(weft("crawl", "http://127.0.0.1/", "--out", str(tmp_path / "file" / "out")), "--out", code=1)
 
 
+def test_directory__that_is_read_only(tmp_path: Path) -> None:
+    """Said so before anything is fetched, also for a crawl that was begun there."""
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "ro,size=1m", "tmpfs", str(tmp_path)], check=False, capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("a file system of our own cannot be mounted here")
+    try:
+        refused(weft("crawl", "http://127.0.0.1/", "--out", str(tmp_path / "out")), "read-only", "--out", code=1)
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
 def test_port__that_is_in_use() -> None:
     """The testbed says which port, and what to do."""
     with socket.socket() as taken:

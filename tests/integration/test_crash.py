@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.crawling import make_web
 from tests.serverside import CROWDED, check_polite, visits_of
-from tests.siege import Siege, check_servers, check_stored, command_for, lose_power, run_doomed, wait_until
+from tests.siege import Siege, alive, check_servers, check_stored, command_for, lose_power, run_doomed, wait_until
 
 from weft.audit import audit_crawl
 from weft.testbed.bed import Bed, serving
@@ -186,3 +188,21 @@ def test_politeness__of_four_workers_across_restarts(tmp_path: Path) -> None:
     assert len(visits) > 400
     check_polite(visits, wait=0.5)
     assert audit_crawl(out).ok
+
+
+def test_watchdog__restarts_a_worker_that_hangs(small: Bed, tmp_path: Path) -> None:
+    """A worker that is stopped in its tracks shows no sign of life: it is killed, and another takes up its log."""
+    out = tmp_path / "crawl"
+    siege = Siege(
+        command_for(small, out, "--wait", "0.05", "--workers", "2", "--hung-after", "3"), tmp_path / "output.txt"
+    )
+    try:
+        wait_until(lambda: (out / "log" / "crawl.log").exists() and len(siege.workers()) == 2, "no worker")
+        before = siege.workers()
+        os.kill(before[0], signal.SIGSTOP)
+        wait_until(lambda: not alive(before[0]), "the worker that hangs is still there")
+        assert siege.finish(100) == 0
+    finally:
+        siege.close()
+    assert "no sign of life" in (tmp_path / "output.txt").read_text(encoding="utf-8", errors="replace")
+    check_stored(small, out)

@@ -54,7 +54,7 @@ def _line(now: Statistics) -> str:
     return (
         f"{counts.seconds:7.0f} s  {counts.pages} pages  {now.pages_rate:.1f} pages/s  {size(now.bytes_rate)}/s  "
         f"{now.active} sites active, {now.waiting} waiting  {now.pending} pages pending  "
-        f"{sum(counts.reasons.values())} errors"
+        f"{sum(counts.reasons.values())} errors{'  paused: weft resume' if now.paused else ''}"
     )
 
 
@@ -73,6 +73,8 @@ def _panel(now: Statistics) -> Table:
     if worst:
         shown = ", ".join(f"{reason} {count:,}" for reason, count in worst)
         table.add_row(f"{sum(counts.reasons.values()):,}", f"errors: {shown}")
+    if now.paused:
+        table.add_row("paused", "weft resume lets it go on")
     table.add_row(f"{counts.seconds:,.0f} s", "Ctrl-C stops; the same command goes on")
     return table
 

@@ -62,14 +62,16 @@ class Statistics(msgspec.Struct):
     known: int = 0  # URLs
     sites: int = 0
     memory: int = 0  # bytes
+    paused: bool = False  # by whoever runs the crawl
 
     def add(self, other: Statistics) -> None:
         """Count in another worker."""
         self.counts.add(other.counts)
         for reason, count in other.refused.items():
             self.refused[reason] = self.refused.get(reason, 0) + count
-        for name in self.__struct_fields__[2:]:
+        for name in self.__struct_fields__[2:-1]:
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.paused = self.paused or other.paused
 
 
 def together(reports: Iterable[bytes]) -> Statistics:

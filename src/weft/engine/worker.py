@@ -173,6 +173,7 @@ class Worker:
         report = self._wires.frontier.report(self._number, wants=wants)
         report.idle = report.idle and self._loop.active == 0
         report.pages = self._progress.counts.pages
+        report.amount = self._progress.counts.bytes
         report.rate = self._progress.rates()
         report.statistics = msgspec.msgpack.encode(self.statistics())
         return report
@@ -210,6 +211,7 @@ class Worker:
             known=frontier.known,
             sites=len(frontier.found.numbers),
             memory=_resident(),
+            paused=frontier.pace.paused,
         )
 
     # Beginning and ending.
@@ -229,11 +231,9 @@ class Worker:
             self._over.set_result(None)
 
     def _check_limits(self) -> None:
-        limits, counts = self._limits, self._progress.counts
-        if limits.max_time is not None and counts.seconds >= limits.max_time:
+        most = self._limits.max_time
+        if most is not None and self._progress.counts.seconds >= most:
             self.stop("time limit")
-        elif limits.max_bytes is not None and counts.bytes >= limits.max_bytes:
-            self.stop("byte limit")
 
     def _after_pump(self) -> None:
         """Every visit that may begin has begun: when to look again?"""

@@ -75,6 +75,7 @@ class Report(msgspec.Struct, omit_defaults=True):
     starved: bool = False  # it has pages to fetch, and no leave to fetch any more
     aside: int = 0  # sites that were set aside and may be tried once more
     pages: int = 0  # fetched so far
+    amount: int = 0  # bytes of contents, so far
     pending: int = 0  # pages that wait
     rate: tuple[float, float] = (0.0, 0.0)  # pages and bytes a second, of late
     hungry: bool = False  # it would be faster if it were let

@@ -31,7 +31,7 @@ from weft.frontier.contract import (
     Report,
 )
 from weft.frontier.pace import Speed, shares
-from weft.frontier.parcels import disturbed
+from weft.frontier.parcels import disturbed, unpacked
 from weft.model import Kind
 from weft.urls import registered_domain, site_of
 
@@ -54,10 +54,10 @@ create table inbox(id integer primary key autoincrement, worker int not null, me
 create index inbox_by_worker on inbox(worker, id);
 create table workers(
     number integer primary key, incarnation int not null default 0, pid int, applied int not null default 0,
-    taken int not null default 0, idle int not null default 0, aside int not null default 0, pages int not null
-    default 0, pending int not null default 0, allowance int, pages_rate real not null default 0,
-    bytes_rate real not null default 0, hungry int not null default 1, seen_at real, active int not null default 1,
-    statistics blob);
+    taken int not null default 0, idle int not null default 0, aside int not null default 0,
+    pages int not null default 0, bytes int not null default 0, pending int not null default 0, allowance int,
+    pages_rate real not null default 0, bytes_rate real not null default 0, hungry int not null default 1,
+    seen_at real, active int not null default 1, statistics blob);
 create table addresses(  -- `wanted` is the number of the worker who gets it next, plus one
     address text primary key, holder int, not_before real not null default 0, wanted int not null default 0
     ) without rowid;
@@ -176,7 +176,7 @@ class EmbeddedFrontier:
             allowed = self._allow(base, report, orders)
             idle = report.idle and not orders.messages and not allowed
             base.execute(
-                "update workers set applied = ?, taken = ?, idle = ?, aside = ?, pages = ?, pending = ?, "
+                "update workers set applied = ?, taken = ?, idle = ?, aside = ?, pages = ?, bytes = ?, pending = ?, "
                 "pages_rate = ?, bytes_rate = ?, hungry = ?, seen_at = ?, statistics = ? where number = ?",
                 (
                     orders.applied,
@@ -184,6 +184,7 @@ class EmbeddedFrontier:
                     idle,
                     report.aside,
                     report.pages,
+                    report.amount,
                     report.pending,
                     *report.rate,
                     report.hungry,
@@ -194,6 +195,9 @@ class EmbeddedFrontier:
             )
             if idle:
                 self._look_around(base)
+            most = self._about("max_bytes")
+            if most is not None and base.execute("select sum(bytes) from workers").fetchone()[0] >= most:
+                self._set("over", self._about("over") or "byte limit")
             orders.second_pass = self._about("pass")
             orders.over = self._about("over")
         self.seconds += time.perf_counter() - began
@@ -365,7 +369,9 @@ class EmbeddedFrontier:
 
     # What whoever runs the crawl does.
 
-    def prepare(self, workers: int, *, max_pages: int | None, speed: str | None = None) -> None:
+    def prepare(
+        self, workers: int, *, max_pages: int | None, max_bytes: int | None = None, speed: str | None = None
+    ) -> None:
         """A run begins with so many workers; a speed that was set before holds unless another is given than to the
         last run.
         """
@@ -377,6 +383,7 @@ class EmbeddedFrontier:
             for name in ("over", "stop"):
                 self._set(name, "")
             self._set("max_pages", max_pages)
+            self._set("max_bytes", max_bytes)
             if speed is not None and speed != self._about("speed of a run"):
                 self._set("speed", speed)
                 self._set("speed of a run", speed)
@@ -520,6 +527,20 @@ class EmbeddedFrontier:
         """How many pages wait at groups that nobody has checked out."""
         count = self._base.execute("select coalesce(sum(waiting), 0) from groups where holder is null").fetchone()[0]
         return int(count)
+
+    def waits(self, url: str) -> bool:
+        """Is a page here: with a group that nobody has checked out, or on its way to a worker?"""
+        group = registered_domain(site_of(url))
+        queued = self._base.execute("select links from waiting where grp = ?", (group,)).fetchall()
+        if any(link.url == url for (links,) in queued for link in _links(links)):
+            return True
+        row = self._base.execute("select parcel from groups where name = ?", (group,)).fetchone()
+        if row is not None and row[0] is not None:
+            content = unpacked(msgspec.msgpack.decode(row[0], type=Parcel).content)
+            if url in content.urls.decode().split("\n"):
+                return True
+        sent = (_message(data) for (data,) in self._base.execute("select message from inbox"))
+        return any(link.url == url for message in sent for link in message.links)
 
     def scope(self) -> list[str]:
         """What is in the scope."""

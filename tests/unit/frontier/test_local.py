@@ -325,9 +325,9 @@ def test_recover__stands_where_the_last_commit_stood(make: Any, clock: VirtualCl
         if not again.done:
             clock.move_to(again.schedule.next_event())
     assert order == [
-        ("http://s2.example/2", 1, 1000),
-        ("http://s1.example/4", 1, 1000),
-        ("http://s2.example/5", 1, 1000),
+        ("http://s2.example/2", 1, 1002),
+        ("http://s1.example/4", 1, 1002),
+        ("http://s2.example/5", 1, 1002),
         ("http://s1.example/1", 2, 1060),
     ]
 
@@ -699,3 +699,55 @@ def test_obey__an_old_second_pass_lets_nothing_in(make: Any) -> None:
     assert again.schedule.aside == 1
     again.obey(Orders(second_pass=2))
     assert again.schedule.aside == 0
+
+
+class SetClock(VirtualClock):
+    """A clock whose wall time can be set, as a machine's can."""
+
+    ahead = 0.0
+
+    def wall(self) -> float:
+        """The time of day, as the machine believes."""
+        return self.now() + self.ahead
+
+
+def test_clock__that_is_set_back_between_runs_makes_no_site_wait_for_it(make: Any) -> None:
+    """Waits go on as if no time had passed, and it is told by how much the clock went back."""
+    clock = SetClock(1000.0)
+    clock.ahead = 86_400.0
+    first = make(clock=clock)
+    first.add_seed("http://a.example/1")
+    first.add_seed("http://a.example/2")
+    visit, turn = take(first)
+    first.enter(visit, "192.0.2.1")
+    first.settle(visit, turn, None)
+    first.leave(visit, took=0.0)
+    first.commit(marks={}, clean=True)
+    clock.ahead = 0.0
+    again = make(clock=clock)
+    again.recover()
+    assert again.set_back == pytest.approx(86_400.0)
+    clock.advance(2.1)
+    visit, turn = take(again)
+    assert turn.url == "http://a.example/2"
+
+
+@pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
+def test_clock__that_jumps_in_a_run_changes_no_wait(make: Any, jump: float) -> None:
+    """Waits are kept by the monotonic clock; of robots.txt the age is not known any more, so it is asked for again."""
+    clock = SetClock(1000.0)
+    frontier = make(clock=clock)
+    for number in range(3):
+        frontier.add_seed(f"http://a.example/{number}")
+    visit, turn = take(frontier)
+    frontier.enter(visit, "192.0.2.1")
+    frontier.learn_robots(visit.site, "http", allowed=True, body=b"")
+    frontier.settle(visit, turn, None)
+    frontier.leave(visit, took=0.0)
+    clock.ahead = jump
+    assert frontier.visit() is None
+    clock.advance(1.9)
+    assert frontier.visit() is None
+    clock.advance(0.1)
+    assert frontier.visit() is not None
+    assert frontier.robots_due(visit.site, "http")

@@ -294,29 +294,10 @@ def name_of(visit: Visit | None) -> str | None:
     return None if visit is None else visit.site.name
 
 
-def test_resume__after_a_clean_stop_goes_on_where_it_was(make: Any, clock: VirtualClock) -> None:
-    """A site rests for what is left of its wait, its domain for what is left of the gap; others are free at once."""
-    stopped(make(), clean=True)
-    clock.advance(0.25)
-    again = make()
-    again.recover()
-    assert name_of(again.visit()) == "c.two.example"
-    assert again.visit() is None
-    clock.advance(0.249)
-    assert again.visit() is None
-    clock.advance(0.001)
-    visit = begin(again, "192.0.2.2")
-    assert visit.site.name == "b.one.example"
-    again.answered(visit)
-    clock.advance(1.499)
-    assert again.visit() is None
-    clock.advance(0.001)
-    assert name_of(again.visit()) == "a.one.example"
-
-
-def test_resume__after_a_crash_leaves_every_site_alone_for_its_wait(make: Any, clock: VirtualClock) -> None:
-    """Any of them may have been visited behind the last commit, until this moment."""
-    stopped(make(), clean=False)
+@pytest.mark.parametrize("clean", [True, False])
+def test_resume__leaves_every_site_alone_for_its_wait(make: Any, clock: VirtualClock, *, clean: bool) -> None:
+    """Any of them may have been visited until this moment: behind the last commit, or by a clock that was set."""
+    stopped(make(), clean=clean)
     clock.advance(1000.0)
     again = make()
     again.recover()
