@@ -164,21 +164,21 @@ def test_add__brings_a_seed_in_and_stop_ends_a_run(bed: Bed, tmp_path: Path) -> 
     out = tmp_path / "crawl"
     seeds, added = bed.seeds()[:6], bed.seeds()[20]
     began = time.time()
-    with running(bed, out, "40 pages/s", seeds=seeds) as siege:
+    with running(bed, out, "120 pages/s", seeds=seeds) as siege:
         answer = weft("add", str(out), added, "mailto:nobody@example.org")
         assert "1 seed added" in answer
         here = site_of(added)
         wait_until(
             lambda: len(requests(bed, began, keep=lambda entry: entry.site == here)) > 3,
             "the seed is not crawled",
-            within=2 * WITHIN,
+            within=6 * WITHIN,
         )
         found = status(out)
         assert found["running"]
         assert found["pages"] > 0
         assert found["known"] >= found["pages"]
         assert found["pages_rate"] > 0
-        assert found["pages_target"] == 40
+        assert found["pages_target"] == 120
         assert found["lists"]["being_crawled"] + found["lists"]["crawled"] > 0
         assert all(found["stages"][stage]["mean"] > 0 for stage in ("download", "parse", "store", "courtesy"))
         assert "Stopped" in weft("stop", str(out), "--wait", "30")

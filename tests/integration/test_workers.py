@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from weft.testbed.options import PLAIN
 from weft.testbed.serve import ServerSettings
 
 WAIT = 0.2
+APART = replace(PLAIN, sites_per_address=1)  # else the sites would follow their addresses to one worker
 SITES, PAGES, LARGEST = 100, 2000, 60
 RATE = 500  # pages a second at most, so that there is a middle
 
@@ -36,7 +38,7 @@ RATE = 500  # pages a second at most, so that there is a middle
 @pytest.fixture
 def bed() -> Iterator[Bed]:
     """A web of some hundred sites."""
-    with serving(make_web(PLAIN, sites=SITES, pages=PAGES, largest=LARGEST), ServerSettings(keep_alive_s=5.0)) as bed:
+    with serving(make_web(APART, sites=SITES, pages=PAGES, largest=LARGEST), ServerSettings(keep_alive_s=5.0)) as bed:
         yield bed
 
 
@@ -103,7 +105,7 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A crawl with two workers that was killed in the middle."""
     folder = tmp_path_factory.mktemp("interrupted")
     out = folder / "crawl"
-    with serving(make_web(PLAIN, sites=SITES, pages=PAGES, largest=LARGEST), ServerSettings(keep_alive_s=5.0)) as bed:
+    with serving(make_web(APART, sites=SITES, pages=PAGES, largest=LARGEST), ServerSettings(keep_alive_s=5.0)) as bed:
         run_until(Siege(command(bed, out, 2), folder / "output.txt"), out, PAGES // 3, signal.SIGKILL)
     return out
 
