@@ -36,7 +36,8 @@ _HEAD = struct.Struct("<4sIQ")
 _LENGTHS = struct.Struct("<III")
 _MAGIC = b"weft"
 _ROW = struct.Struct("<QIiHBx")  # where it was found, end of its text, site, depth, kind; 19 bytes are used of 20
-_FORGET = 8  # commits after which what was read of the log no longer counts as our memory
+# Pages read of the log, after which what was read no longer counts as our memory; each may map 64 KB of it.
+_FORGET = 2_000
 DEEPEST = 65_535  # what is deeper counts as this deep
 ROW = np.dtype([("via", "<u8"), ("end", "<u4"), ("site", "<i4"), ("depth", "<u2"), ("kind", "u1"), ("spare", "u1")])
 
@@ -91,7 +92,7 @@ class FrontierLog:
         self._length = 0  # of the records that are on disk
         self._written: mmap.mmap | bytes = b""  # these, as far as they were there when last looked for
         self._packed = b""  # the record that is to be written, or is being written
-        self._records = 0  # written
+        self._reads = 0  # of the map, since it was last forgotten
         self.dropped: list[Commit] = []  # records at the end whose outputs were not all there
         # By record: its first page, and where its rows and its texts begin.
         self._first = array("q")
@@ -138,6 +139,10 @@ class FrontierLog:
             if texts >= len(self._written):  # behind the record's rows: if they begin within the map it holds all
                 self._written = mmap.mmap(self._file, self._length, prot=mmap.PROT_READ)
             written = self._written
+            self._reads += 1
+            if self._reads >= _FORGET and isinstance(written, mmap.mmap):
+                self._reads = 0
+                written.madvise(mmap.MADV_DONTNEED)
         start = _ROW.unpack_from(written, place - _ROW.size)[1] if at else 0
         via, end, site, depth, kind = _ROW.unpack_from(written, place)
         return Entry(written[texts + start : texts + end].decode(), via, site, depth, kind)
@@ -182,9 +187,6 @@ class FrontierLog:
         """The packed record is on disk."""
         self._length += len(self._packed)
         self._packed = b""
-        self._records += 1
-        if self._records % _FORGET == 0 and isinstance(self._written, mmap.mmap):
-            self._written.madvise(mmap.MADV_DONTNEED)
 
     def replay(self, intact: Callable[[Commit], bool] = lambda _commit: True) -> Iterator[Replayed]:
         """Every valid record from the beginning; what follows the last valid one is cut off.
