@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.crawling import crawl, make_web
+from tests.serverside import CROWDED
 
 from weft.audit import audit_crawl
 from weft.testbed.bed import serving
-from weft.testbed.options import Options
 
 WAIT = 0.2
 
 # 60 sites: the first 20 share 2 addresses, the last 20 share 2 domains, and 20 stand alone.
-CROWDED = Options(
-    sites_per_address=10,
-    address_sharers=20,
-    sites_per_domain=10,
-    domain_sharers=20,
-    failing=0.05,
-    failing_kinds="404=80 500=10 closed=10",
-    robots_missing=0.3,
-    robots_rules=0.4,
-    robots_delays=0.1,
-    robots_errors=0.0,
-    sitemaps=0.1,
-)
+SMALLER = replace(CROWDED, address_sharers=20, domain_sharers=20, robots_delays=0.1)
 
 
 @pytest.mark.parametrize("per_visit", [1, 5])
 def test_audit__of_a_real_crawl_is_clean(per_visit: int, tmp_path: Path) -> None:
     """Also of one that was stopped and went on, whose visits have the same numbers twice."""
-    web = make_web(CROWDED, sites=60, pages=500, largest=20)
+    web = make_web(SMALLER, sites=60, pages=500, largest=20)
     with serving(web) as bed:
         crawl(bed, tmp_path / "crawl", wait=WAIT, per_visit=per_visit, max_pages=150, crawl_delay_most=0.5)
         first = audit_crawl(tmp_path / "crawl")
@@ -56,7 +45,7 @@ def test_audit__of_a_real_crawl_is_clean(per_visit: int, tmp_path: Path) -> None
 
 def test_audit__of_a_real_crawl_finds_what_is_not_allowed(tmp_path: Path) -> None:
     """The same crawl by stricter rules than it had: the audit does look."""
-    web = make_web(CROWDED, sites=60, pages=300, largest=20)
+    web = make_web(SMALLER, sites=60, pages=300, largest=20)
     out = tmp_path / "crawl"
     with serving(web) as bed:
         crawl(bed, out, wait=0.0, per_address=20, crawl_delay_most=0.0)

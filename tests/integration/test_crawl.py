@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,26 @@ def test_tls__names_and_certificates(tmp_path: Path) -> None:
         assert ("ok",) not in refused
         accepted = rows(strict, "distinct tls", "status = 200 and url like 'https:%'")
         assert accepted == [("ok",)]
+
+
+def test_tls__many_visits_of_one_page_leave_no_descriptor_open(tmp_path: Path) -> None:
+    """Libcurl says goodbye to a TLS server after the visit is over for us; the socket is closed all the same."""
+    options = replace(PLAIN, https=1.0)
+    with serving(make_web(options, sites=40, pages=600), ServerSettings(tls=True)) as bed:
+        out = tmp_path / "crawl"
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        most = 0
+
+        def watch(_now: object) -> None:
+            nonlocal most
+            most = max(most, len(list(Path("/proc/self/fd").iterdir())))
+
+        settings = settings_for(bed, per_visit=1, connections=20)
+        summary = run(Plan(seeds=bed.seeds(), out=out, settings=settings), watch=watch)
+        assert summary.why == "done"
+        assert summary.counts.faults == 0
+        assert dict(rows(out, "url, digest", "final and kind <> 'robots'")) == digests_of(bed.web)
+    assert most < before + 20 + 60, "as many as there are connections, and the crawl's own files"
 
 
 def _lines(log: Path) -> int:
