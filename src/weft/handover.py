@@ -19,7 +19,6 @@ its log between 3 and 5, since workers start only behind `repair`.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,10 +32,10 @@ from weft.frontier.log import Commit, FrontierLog
 from weft.frontier.parcels import Estate
 from weft.frontier.politeness import wait_after
 from weft.frontier.sites import RobotsRecord, SiteMemory
+from weft.parse.robots import parse_robots
 from weft.store.files import intact, sync_folder, writing
 from weft.store.sealing import seal_leftovers
 
-_CRAWL_DELAY = re.compile(rb"crawl-delay\s*:\s*(\d+\.?\d*)", re.IGNORECASE)
 _memory = msgspec.msgpack.Decoder(SiteMemory).decode
 _robots = msgspec.msgpack.Decoder(RobotsRecord).decode
 _AMONG = "workers of the last run"  # in the global frontier: for how many everything was handed over
@@ -170,12 +169,12 @@ def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:
             continue
         rest = max(0.0, memory.next_visit - now) / 4
         if not estate.clean:
-            robots = [
-                msgspec.msgpack.decode(each, type=RobotsRecord) for each in estate.robots.get(number, {}).values()
-            ]
-            asked = [float(delay) for record in robots for delay in _CRAWL_DELAY.findall(record.body or b"")]
+            files = [_robots(each).body for each in estate.robots.get(number, {}).values()]
+            asked = [parse_robots(body or b"", settings.identity.product).crawl_delay or 0.0 for body in files]
             fixed = settings.overrides.of(estate.names[number]).wait
-            rest = max(rest, wait_after(settings.politeness, memory.took, max(asked, default=None), fixed, 0) / 4)
+            rest = max(
+                rest, wait_after(settings.politeness, memory.took, max(asked, default=0.0) or None, fixed, 0) / 4
+            )
         if rest:
             until = now + rest + settings.politeness.margin
             rests[memory.address] = max(rests.get(memory.address, 0.0), until)

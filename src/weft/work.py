@@ -96,6 +96,8 @@ async def work(plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, wat
     bus.subscribe(_Faults(out / "log" / "faults.log", clock).on_event)
     pulse = _Pulse(hub, number, clock)
     last = frontier.recover(begun, lambda commit: intact(out, commit.marks), pulse.beat)
+    if frontier.behind:
+        frontier.keep(hub.held(number))
     if frontier.lost:
         bus.report(
             WeftError(f"commits were lost; these sites are visited again: {', '.join(frontier.lost)}"),

@@ -19,7 +19,7 @@ from tests.contract.peers import IMPLEMENTATIONS, Managed, Peer, to
 
 from weft.clock import VirtualClock
 from weft.errors import WeftError
-from weft.frontier.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Link, Orders, Parcel
+from weft.frontier.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Link, Orders
 from weft.model import Kind
 
 Hub = Callable[..., Managed]
@@ -262,20 +262,6 @@ def test_links__that_waited_for_a_group_come_to_whoever_claims_it(hub: Hub) -> N
     assert worker.exchange(wants=1 << 30, idle=True).over == "done"
 
 
-def test_parcels__that_waited_for_a_group_come_to_whoever_claims_it(hub: Hub) -> None:
-    """What is known of it is not forgotten."""
-    frontier = hub(*seeds_of("a"), workers=2)
-    first, second = crew(frontier, 2)
-    first.exchange(wants=1)
-    parcel = Parcel("a.example", 0, b"all that is known")
-    first.commit(returned=[parcel])
-    first.exchange()
-    second.commit(claimed=domains("a"))
-    second.exchange()
-    assert second.parcels == [parcel]
-    assert second.groups == domains("a")
-
-
 def test_links__of_a_claimed_group_go_to_whoever_claimed_it_when_there_are_more(hub: Hub) -> None:
     """A crawl that one worker began goes on with two."""
     frontier = hub(workers=1)
@@ -306,24 +292,6 @@ def test_links__many_come_in_several_exchanges(hub: Hub) -> None:
         exchanges += 1
     assert exchanges > 1
     assert second.urls[1:] == [f"http://a.example/{batch}/{number}" for batch in range(30) for number in range(2000)]
-
-
-def test_parcels__what_was_known_of_a_group_goes_with_it(hub: Hub) -> None:
-    """A group that is checked in can be checked out by another, who gets the parcel and what came meanwhile."""
-    frontier = hub(*seeds_of("a", "b"), workers=2)
-    first, second = crew(frontier, 2)
-    first.exchange(wants=1)
-    parcel = Parcel("a.example", 3, b"all that is known")
-    first.commit(returned=[parcel])
-    first.commit(to("http://a.example/meanwhile"))
-    first.exchange()
-    second.exchange(wants=1)
-    second.exchange(wants=1)
-    assert set(second.groups) == set(domains("a", "b"))
-    assert second.parcels == [parcel]
-    assert "http://a.example/meanwhile" in second.urls
-    second.exchange(wants=1)
-    assert second.parcels == [parcel], "it is given once"
 
 
 # --- exactly once ---

@@ -44,7 +44,6 @@ class Batch(msgspec.Struct, omit_defaults=True):
     scope: list[str] = []  # what redirected seeds let into the scope
     claimed: list[str] = []  # groups that a worker took which is alone
     lists: dict[str, int] = {}  # sites that changed lists: BEING_CRAWLED, CRAWLED or SET_ASIDE
-    returned: list[Parcel] = []  # groups checked in
     moved: list[tuple[str, str]] = []  # groups that were never visited, for the worker to whom an address is lent
 
 
@@ -118,6 +117,10 @@ class GlobalFrontier(Protocol):
 
     def begin(self, worker: int, *, pid: int) -> Begun:
         """A worker starts, or starts again: whoever went by its number before is not listened to any more."""
+        ...
+
+    def held(self, worker: int) -> set[str]:
+        """The groups of a worker."""
         ...
 
     def exchange(self, report: Report) -> Orders:

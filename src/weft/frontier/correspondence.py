@@ -24,6 +24,7 @@ class Correspondence:
         self._incarnation = begun.incarnation
         self._applied = begun.applied
         self._number = begun.applied  # of the last batch
+        self._replayed = 0  # the last batch that our log has
         self._batches: deque[Batch] = deque()  # not known to have been applied
         self._taken = 0  # the last message taken in
         self._history: deque[int] = deque(maxlen=SETTLED + 1)  # what was taken in by the last commits
@@ -32,6 +33,11 @@ class Correspondence:
 
     def __repr__(self) -> str:
         return f"Correspondence(batch {self._number}, {len(self._batches)} to be applied, message {self._taken})"
+
+    @property
+    def behind(self) -> bool:
+        """Does the global frontier know of commits that are lost here?"""
+        return self._replayed < self._applied
 
     def seal(self, batch: Batch, commit: Commit) -> None:
         """Make a batch part of a commit."""
@@ -48,6 +54,7 @@ class Correspondence:
         if commit.batch and commit.number > self._applied:
             self._batches.append(msgspec.msgpack.decode(commit.batch, type=Batch))
         self._number = max(self._number, commit.number)
+        self._replayed = commit.number
         self.committed(commit.taken)
 
     def committed(self, taken: int) -> None:

@@ -78,6 +78,19 @@ class Discovery:
             self._heaps.set_ready(number)
         return number
 
+    def restore(self, names: list[str], left: set[int]) -> None:
+        """Give sites the numbers again that they had; some went to another worker since."""
+        for name in names:
+            self.numbers.pop(name, None)  # it went, and came again
+            self.number(name)
+        for number in left:
+            if self.numbers.get(names[number]) == number:
+                del self.numbers[names[number]]
+            group = registered_domain(names[number])
+            if group in self.members:
+                self.members[group].remove(number)
+        self.new_names = []
+
     def follow(self, site: Site, turn: Turn, parsed: Parsed, *, offered: bool = True) -> tuple[list[int], list[int]]:
         """Resolve the links of a page and offer them; their targets' fingerprints and kinds, in order on the page.
 

@@ -7,7 +7,6 @@ the commands that manage a crawl all wait for each other, and nothing is kept in
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate
@@ -105,7 +104,6 @@ class EmbeddedFrontier:
                 todo="go on with the version that began the crawl",
             )
         self._by_size = bool(self._about("by_size"))
-        self.seconds = 0.0  # spent in exchanges
 
     def __repr__(self) -> str:
         return f"EmbeddedFrontier({self._path})"
@@ -119,7 +117,7 @@ class EmbeddedFrontier:
             base = sqlite3.connect(beside, isolation_level=None)
             base.executescript(_TABLES)
             base.execute("begin")
-            about = {"format": _FORMAT, "by_size": int(by_size), "pass": 0, "over": "", "paused": 0, "clock": 0}
+            about = {"format": _FORMAT, "by_size": int(by_size), "pass": 0, "over": "", "paused": 0}
             base.executemany("insert into about values(?, ?)", about.items())
             _plant(base, seeds)
             base.execute("commit")
@@ -151,9 +149,13 @@ class EmbeddedFrontier:
         with self._transaction() as base:
             base.execute("update workers set seen_at = ? where number = ?", (self._clock.wall(), worker))
 
+    def held(self, worker: int) -> set[str]:
+        """The groups of a worker."""
+        rows = self._base.execute("select name from groups where holder = ?", (worker,))
+        return {name for (name,) in rows}
+
     def exchange(self, report: Report) -> Orders:
         """Take a worker's report and give it its orders, as one step."""
-        began = time.perf_counter()
         with self._transaction() as base:
             row = base.execute("select incarnation, applied from workers where number = ?", (report.worker,)).fetchone()
             if row is None or row[0] != report.incarnation:
@@ -200,7 +202,6 @@ class EmbeddedFrontier:
                 self._set("over", self._about("over") or "byte limit")
             orders.second_pass = self._about("pass")
             orders.over = self._about("over")
-        self.seconds += time.perf_counter() - began
         return orders
 
     def _apply(self, base: sqlite3.Connection, worker: int, batch: Batch) -> None:
@@ -224,11 +225,6 @@ class EmbeddedFrontier:
             if holder is not None:
                 message = Message(groups=[group])
                 base.execute("insert into inbox(worker, message) values(?, ?)", (holder, _encode(message)))
-        for parcel in batch.returned:
-            base.execute(
-                "update groups set holder = null, parcel = ?, waiting = ? where name = ? and holder = ?",
-                (_encode(parcel), parcel.pending, parcel.group, worker),
-            )
         _bring(base, batch.links)
 
     def _check_out(self, base: sqlite3.Connection, worker: int, wants: int) -> None:
@@ -468,8 +464,7 @@ class EmbeddedFrontier:
 
     def missing(self, worker: int, known: Iterable[str], taken: int) -> list[str]:
         """Groups that a worker holds, beside those it knows of and those in messages that it has not read."""
-        held = {name for (name,) in self._base.execute("select name from groups where holder = ?", (worker,))}
-        held.difference_update(known)
+        held = self.held(worker) - set(known)
         for (data,) in self._base.execute("select message from inbox where worker = ? and id > ?", (worker, taken)):
             held.difference_update(_message(data).groups)
         return sorted(held)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.frontier.log import Entry, FrontierLog
+from weft.frontier.past import GONE, Past
 from weft.frontier.sites import RobotsRecord, SiteMemory
 
 State = Literal["done", "refused", "retry", "pending"]
@@ -35,33 +36,22 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self._log = FrontierLog(path, read_only=True)
-        sites: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+        self._past = Past()
         prints: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
-        settled: list[bytes] = []
-        refused: list[bytes] = []
-        self._delayed: dict[int, tuple[int, float]] = {}
-        self._states: dict[int, bytes] = {}
-        self._robots: dict[tuple[int, str], bytes] = {}
-        self.names: list[str] = []
-        self.scope: list[str] = []
-        for commit, rows, fingerprints in self._log.replay():
-            self.names += commit.sites
-            self.scope += commit.scope
-            sites.append(rows["site"].copy())
-            prints.append(fingerprints.copy())
-            settled.append(commit.settled)
-            refused.append(commit.refused)
-            self._delayed.update({page: (tries, wall) for page, tries, wall in commit.delayed})
-            self._states.update(commit.states)
-            self._robots.update({(number, scheme): record for number, scheme, record in commit.robots})
-        self._sites = np.concatenate(sites)
-        self._prints = np.concatenate(prints)
-        self._settled = np.frombuffer(b"".join(settled), dtype=np.uint32)
-        self._refused = np.frombuffer(b"".join(refused), dtype=np.uint32)
+        for replayed in self._log.replay():
+            self._past.take(replayed)
+            prints.append(replayed.fingerprints.copy())
+        self.names = self._past.names
+        self.scope = self._past.scope
+        self._sites = self._past.sites()
+        self._prints = np.where(self._sites == GONE, np.uint64(0), np.concatenate(prints))
+        self._settled = self._past.settled()
+        self._refused = self._past.refused()
 
     def robots(self, site: str, scheme: str) -> RobotsRecord | None:
         """The robots.txt that was had of a site."""
-        data = self._robots.get((self.names.index(site), scheme)) if site in self.names else None
+        numbers = [number for number, name in enumerate(self.names) if name == site]
+        data = self._past.robots.get(numbers[-1], {}).get(scheme) if numbers else None
         return None if data is None else msgspec.msgpack.decode(data, type=RobotsRecord)
 
     def standing(self, url_id: int) -> Standing | None:
@@ -74,7 +64,7 @@ class Ledger:
         gone = np.zeros(len(self._prints), dtype=np.bool_)
         gone[self._settled] = True
         gone[self._refused] = True
-        tries, due = self._delayed.get(page, (0, None))
+        tries, due = self._past.retries.get(page, (0, None))
         state: State = "pending"
         if page in self._refused:
             state = "refused"
@@ -83,7 +73,7 @@ class Ledger:
         elif due is not None:
             state = "retry"
         same = self._sites == entry.site
-        memory = self._states.get(entry.site)
+        memory = self._past.states.get(entry.site)
         return Standing(
             entry=entry,
             found_on=self._url(entry.via),

@@ -36,9 +36,10 @@ from weft.frontier.contract import (
 from weft.frontier.correspondence import Correspondence
 from weft.frontier.discovery import Discovery
 from weft.frontier.holdings import Holdings
-from weft.frontier.log import Commit, FrontierLog
+from weft.frontier.log import Commit, FrontierLog, Replayed
 from weft.frontier.pace import Pace
 from weft.frontier.parcels import DONE, PENDING, REFUSED, Content, pages_of, unpacked
+from weft.frontier.past import GONE, Past
 from weft.frontier.politeness import Politeness
 from weft.frontier.schedule import Schedule, Visit
 from weft.frontier.scope import Scope, Selection
@@ -281,8 +282,8 @@ class LocalFrontier:
             visit.pages += 1
             self._spend(entry.kind)
             attempt = self._attempts.get(page, 0) + 1 if self._attempts else 1
-            print_ = self._seen.fingerprints[page]
-            return Turn(page, print_, entry.url, entry.depth, entry.kind, entry.via, attempt)
+            target = self._seen.fingerprints[page]
+            return Turn(page, target, entry.url, entry.depth, entry.kind, entry.via, attempt)
         return None
 
     def give_back(self, visit: Visit, turn: Turn) -> None:
@@ -504,45 +505,35 @@ class LocalFrontier:
         self._mail = Correspondence(begun)
         self._second_pass = 0 if begun is None else begun.second_pass
         last: Commit | None = None
-        sites: list[NDArray[np.int32]] = []
-        gone: list[NDArray[np.uint32]] = []
-        delayed: dict[int, tuple[int, float]] = {}
-        left: list[int] = []
-        states: dict[int, bytes] = {}
-        robots: dict[tuple[int, str], bytes] = {}
-        for commit, rows, prints in self._log.replay(intact):
-            last = commit
+        past = Past()
+        for replayed in self._log.replay(intact):
             pulse()
-            for name in commit.sites:
-                self.found.number(name)
-            first = int(self._seen.arrays.counts[0])
-            restore(self._seen.arrays, prints.copy())
-            sites.append(rows["site"].copy())
-            counted = rows["site"][rows["kind"] < FIRST_REQUISITE]
-            np.add.at(self._seen.arrays.found, counted, 1)
-            if commit.scores:
-                self._heaps.arrays.score[first : first + len(rows)] = np.frombuffer(commit.scores)
-            gone += [np.frombuffer(data, dtype=np.uint32) for data in (commit.settled, commit.refused)]
-            delayed.update({page: (attempt, wall) for page, attempt, wall in commit.delayed})
-            states.update(commit.states)
-            robots.update({(number, scheme): record for number, scheme, record in commit.robots})
-            self.holdings.groups.update(commit.groups)
-            left += commit.left
-            for number in commit.left:
-                name = self.found.names[number]
-                del self.found.numbers[name]
-                self.holdings.groups.discard(registered_domain(name))
-                self.found.members.pop(registered_domain(name), None)
-            for url in commit.scope:
-                self.scope.admit(url)
-            self._mail.replay(commit)
+            past.take(replayed)
+            last = replayed.commit
+            self._restore_seen(replayed)
+            self._mail.replay(last)
         if last is None:
             return None
-        self.found.new_names = []
         self.set_back = max(0.0, last.wall - self._clock.wall())
-        self._restore_pages(np.concatenate(sites), np.concatenate(gone), delayed, left)
-        self._restore_sites(states, robots)
+        for url in past.scope:
+            self.scope.admit(url)
+        self.holdings.groups.update(past.groups)
+        self.found.restore(past.names, past.left)
+        self._restore_pages(past)
+        self._restore_sites(past)
         return last
+
+    @property
+    def behind(self) -> bool:
+        """Does the global frontier know of commits that are lost here?"""
+        return self._mail.behind
+
+    def keep(self, groups: set[str]) -> None:
+        """Keep no other groups than these: the others were given away in commits that are lost."""
+        for group in self.holdings.groups - groups:
+            for number in self.found.members.pop(group, []):
+                self._leave(number, group)
+            self.holdings.groups.discard(group)
 
     @property
     def lost(self) -> list[str]:
@@ -713,23 +704,26 @@ class LocalFrontier:
         """Give the log's file back."""
         self._log.close()
 
-    def _restore_pages(
-        self,
-        site_of: NDArray[np.int32],
-        gone: NDArray[np.uint32],
-        delayed: dict[int, tuple[int, float]],
-        left: list[int],
-    ) -> None:
-        pending = np.ones(len(site_of), dtype=np.bool_)
-        pending[gone] = False
-        self._begun[site_of[gone]] = True
-        if left:
-            not_ours = np.isin(site_of, np.array(left, np.int32))
-            pending &= ~not_ours
-            self._seen.arrays.fingerprint[np.flatnonzero(not_ours)] = 0
+    def _restore_seen(self, replayed: Replayed) -> None:
+        """Put the pages of a record back into URL-seen, with their scores."""
+        commit, rows, prints = replayed
+        first = int(self._seen.arrays.counts[0])
+        restore(self._seen.arrays, prints.copy())
+        np.add.at(self._seen.arrays.found, rows["site"][rows["kind"] < FIRST_REQUISITE], 1)
+        if commit.scores:
+            self._heaps.arrays.score[first : first + len(rows)] = np.frombuffer(commit.scores)
+
+    def _restore_pages(self, past: Past) -> None:
+        """Make pages pending again that were, now or when their pause is over."""
+        site_of = past.sites()
+        pending = site_of != GONE
+        self._seen.arrays.fingerprint[np.flatnonzero(~pending)] = 0
+        for numbers in (past.settled(), past.refused()):
+            pending[numbers] = False
+            self._begun[site_of[numbers]] = True
         now = self._clock.now()
         offset = self._clock.wall() + self.set_back - now
-        for page, (attempt, wall) in delayed.items():
+        for page, (attempt, wall) in past.retries.items():
             if pending[page]:
                 self._begun[site_of[page]] = True
                 pending[page] = False
@@ -739,14 +733,15 @@ class LocalFrontier:
             pages = np.flatnonzero(pending[start : start + _AT_ONCE]).astype(np.int32) + np.int32(start)
             push_all(self._heaps.arrays, site_of[pages], pages)
 
-    def _restore_sites(self, states: dict[int, bytes], robots: dict[tuple[int, str], bytes]) -> None:
+    def _restore_sites(self, past: Past) -> None:
         """Put back what was known of sites. Any of them may have been visited until this moment."""
         now = self._clock.now()
         offset = self._clock.wall() + self.set_back - now
-        for (number, scheme), data in robots.items():
-            record = msgspec.msgpack.decode(data, type=RobotsRecord)
-            self._take_robots(self.site(number), scheme, record)
-        for number, data in states.items():
+        for number, files in past.robots.items():
+            for scheme, data in files.items():
+                record = msgspec.msgpack.decode(data, type=RobotsRecord)
+                self._take_robots(self.site(number), scheme, record)
+        for number, data in past.states.items():
             site = self.site(number)
             site.remember(data, offset)
             self.schedule.resume(site, now)

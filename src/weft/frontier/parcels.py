@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from weft.frontier.contract import Batch, Parcel
 from weft.frontier.log import Commit, FrontierLog
+from weft.frontier.past import GONE, Past
 from weft.urls import registered_domain
 
 PENDING, DONE, REFUSED, RETRY = range(4)  # where a page stands
@@ -113,7 +114,7 @@ def parcels_of(path: Path, intact: Callable[[Commit], bool] = lambda _commit: Tr
         estate.close()
 
 
-class Estate:
+class Estate(Past):
     """What a worker left: its log, read once.
 
     Records at the end whose outputs are not `intact` do not count. Unless the log is only read they are cut off, as
@@ -128,51 +129,27 @@ class Estate:
         applied: int = 0,
         read_only: bool = False,
     ) -> None:
+        super().__init__()
         self._log = FrontierLog(path, read_only=read_only)
         self.last: Commit | None = None
         self.batches: list[Batch] = []  # with higher numbers than `applied`
-        self.scope: list[str] = []
-        self.names: list[str] = []  # of sites
-        self.groups: dict[str, None] = {}  # that it held, in the order in which they came
-        self.states: dict[int, bytes] = {}
-        self.robots: dict[int, dict[str, bytes]] = {}
-        self._retries: dict[int, tuple[int, float]] = {}
-        self._left: set[int] = set()  # sites that went elsewhere; one that came again has another number
-        sites: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
         scores: list[NDArray[np.float64]] = [np.empty(0, np.float64)]
-        gone: dict[int, list[bytes]] = {DONE: [], REFUSED: []}
-        for commit, rows, _prints in self._log.replay(intact):
-            self.last = commit
-            self.names += commit.sites
-            self.scope += commit.scope
-            sites.append(rows["site"].copy())
+        for replayed in self._log.replay(intact):
+            self.take(replayed)
+            commit = self.last = replayed.commit
             scores.append(np.frombuffer(commit.scores))
-            gone[DONE].append(commit.settled)
-            gone[REFUSED].append(commit.refused)
-            self._retries.update({page: (tries, wall) for page, tries, wall in commit.delayed})
-            self.states.update(commit.states)
-            for number, scheme, record in commit.robots:
-                self.robots.setdefault(number, {})[scheme] = record
-            self.groups.update(dict.fromkeys(commit.groups))
-            if commit.left:
-                self._leave(commit.left, sites)
             if commit.batch and commit.number > applied:
                 self.batches.append(msgspec.msgpack.decode(commit.batch, type=Batch))
-        self._sites = np.concatenate(sites)
+        self._site_of = self.sites()
         self._scores = np.concatenate(scores)
-        self._state = np.zeros(len(self._sites), np.uint8)
-        for page in self._retries:
+        self._state = np.zeros(len(self._site_of), np.uint8)
+        for page in self.retries:
             self._state[page] = RETRY
-        for state, numbers in gone.items():
-            self._state[np.frombuffer(b"".join(numbers), np.uint32)] = state
+        self._state[self.settled()] = DONE
+        self._state[self.refused()] = REFUSED
 
     def __repr__(self) -> str:
-        return f"Estate({len(self.groups)} groups, {len(self._sites)} pages)"
-
-    @property
-    def clean(self) -> bool:
-        """Had the worker stopped by itself?"""
-        return self.last is not None and self.last.clean
+        return f"Estate({len(self.groups)} groups, {len(self._site_of)} pages)"
 
     def parcels(self, *, made_at: float) -> Iterator[Parcel]:
         """A parcel for each group."""
@@ -180,9 +157,9 @@ class Estate:
         owners = np.array([places.get(registered_domain(name), -1) for name in self.names] or [-1], np.int32)
         sites: dict[int, list[int]] = {}
         for number, place in enumerate(owners[: len(self.names)].tolist()):
-            if number not in self._left:
+            if number not in self.left:
                 sites.setdefault(place, []).append(number)
-        owner = np.where(self._sites >= 0, owners[self._sites], -1)
+        owner = np.where(self._site_of != GONE, owners[self._site_of], -1)
         order = np.argsort(owner, kind="stable")
         bounds = np.searchsorted(owner[order], np.arange(len(places) + 1)).tolist()
         for group, (start, end) in zip(places, pairwise(bounds), strict=True):
@@ -192,27 +169,17 @@ class Estate:
         """Give the log back."""
         self._log.close()
 
-    def _leave(self, numbers: list[int], pages: list[NDArray[np.int32]]) -> None:
-        """Sites were checked in: what was known of them until then is not ours."""
-        self._left.update(numbers)
-        for number in numbers:
-            self.groups.pop(registered_domain(self.names[number]), None)
-            self.states.pop(number, None)
-            self.robots.pop(number, None)
-        for part in pages:
-            part[np.isin(part, numbers)] = -1
-
     def _parcel(self, group: str, sites: list[int], pages: NDArray[np.int64], made_at: float) -> Parcel:
         entries: list[Any] = [self._log.entry(page) for page in pages.tolist()]
         urls, vias, _sites, depths, kinds = zip(*entries, strict=True) if entries else ((), (), (), (), ())
         state = self._state[pages]
-        retries = [(place, *self._retries[int(pages[place])]) for place in np.flatnonzero(state == RETRY).tolist()]
+        retries = [(place, *self.retries[int(pages[place])]) for place in np.flatnonzero(state == RETRY).tolist()]
         content = Content(
             [SiteParcel(self.names[site], self.states.get(site, b""), self.robots.get(site, {})) for site in sites],
             clean=self.clean,
             made_at=made_at,
             urls="\n".join(urls).encode(),
-            site=np.searchsorted(sites, self._sites[pages]).astype(np.int32).tobytes(),
+            site=np.searchsorted(sites, self._site_of[pages]).astype(np.int32).tobytes(),
             via=np.array(vias, np.uint64).tobytes(),
             depth=np.array(depths, np.uint16).tobytes(),
             kind=np.array(kinds, np.uint8).tobytes(),

@@ -751,3 +751,35 @@ def test_clock__that_jumps_in_a_run_changes_no_wait(make: Any, jump: float) -> N
     clock.advance(0.1)
     assert frontier.visit() is not None
     assert frontier.robots_due(visit.site, "http")
+
+
+def test_keep__what_was_given_away_in_a_lost_commit_is_not_ours(make: Any) -> None:
+    """The global frontier has applied a batch that our log lost: a group that it says is another's is not visited."""
+    begun = Begun(1, 0, alone=False)
+    first = make()
+    first.recover(begun)
+    first.obey(Orders(messages=[Message(groups=["a.example", "b.example"], links=[link("a"), link("b")])], taken=1))
+    first.commit(marks={})
+    again = make()
+    again.recover(Begun(2, 1, alone=False))
+    assert not again.behind
+    again = make()
+    again.recover(Begun(2, 2, alone=False))
+    assert again.behind
+    again.keep({"b.example", "c.example"})
+    assert again.holdings.groups == {"b.example"}
+    assert list(again.found.numbers) == ["b.example"]
+    assert again.schedule.pending == 1
+    assert [sent.url for sent in again.holdings.batch.links["a.example"]] == ["http://a.example/"]
+    again.commit(marks={})
+    third = make()
+    third.recover(Begun(3, 2, alone=False))
+    assert third.holdings.groups == {"b.example"}
+    assert third.schedule.pending == 1
+    third.obey(Orders(messages=[Message(groups=["a.example"], links=[link("a")])], taken=2))
+    assert third.schedule.pending == 2, "should it come back, its pages are new"
+
+
+def link(name: str) -> Link:
+    """A link to a home page."""
+    return Link(f"http://{name}.example/", Kind.A, 1, 1)

@@ -1,0 +1,75 @@
+"""What the records of a frontier's log say together. In: records, in order. Out: sites, groups and pages as they stand
+at the last of them.
+
+A worker that goes on, one that hands over and whoever asks about a URL all read a log; this is the one place that
+knows what its records mean for each other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.frontier.log import Replayed
+from weft.urls import registered_domain
+
+GONE = -1  # the site of a page whose site went to another worker
+
+
+class Past:
+    """A log, record by record."""
+
+    def __init__(self) -> None:
+        self.clean = False  # the worker had stopped by itself
+        self.names: list[str] = []  # of sites, by number; a site that left and came again has two
+        self.left: set[int] = set()  # numbers of sites that went to another worker
+        self.groups: dict[str, None] = {}  # that are held, in the order in which they came
+        self.scope: list[str] = []
+        self.states: dict[int, bytes] = {}  # by site: `SiteMemory`, encoded
+        self.robots: dict[int, dict[str, bytes]] = {}  # by site and scheme: `RobotsRecord`, encoded
+        self.retries: dict[int, tuple[int, float]] = {}  # pages to be tried again: tries so far, wall time
+        self._sites: list[NDArray[np.int32]] = []
+        self._settled: list[bytes] = []
+        self._refused: list[bytes] = []
+
+    def __repr__(self) -> str:
+        return f"Past({len(self.names)} sites, {len(self.groups)} groups)"
+
+    def take(self, replayed: Replayed) -> None:
+        """The next record."""
+        commit, rows, _prints = replayed
+        self.clean = commit.clean
+        self.names += commit.sites
+        self.scope += commit.scope
+        self.groups.update(dict.fromkeys(commit.groups))
+        self.states.update(commit.states)
+        for number, scheme, record in commit.robots:
+            self.robots.setdefault(number, {})[scheme] = record
+        self.retries.update({page: (tries, wall) for page, tries, wall in commit.delayed})
+        self._sites.append(rows["site"].copy())
+        self._settled.append(commit.settled)
+        self._refused.append(commit.refused)
+        if commit.left:
+            self._leave(commit.left)
+
+    def sites(self) -> NDArray[np.int32]:
+        """By page: the number of its site, or `GONE`."""
+        return np.concatenate(self._sites) if self._sites else np.empty(0, np.int32)
+
+    def settled(self) -> NDArray[np.uint32]:
+        """Pages that are done."""
+        return np.frombuffer(b"".join(self._settled), np.uint32)
+
+    def refused(self) -> NDArray[np.uint32]:
+        """Pages that were refused when their turn came."""
+        return np.frombuffer(b"".join(self._refused), np.uint32)
+
+    def _leave(self, numbers: list[int]) -> None:
+        """Sites went to another worker: what was known of them until then is not ours."""
+        self.left.update(numbers)
+        for number in numbers:
+            self.groups.pop(registered_domain(self.names[number]), None)
+            self.states.pop(number, None)
+            self.robots.pop(number, None)
+        for part in self._sites:
+            part[np.isin(part, numbers)] = GONE
