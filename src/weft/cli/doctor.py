@@ -69,6 +69,7 @@ def _warm() -> None:
     from weft.frontier.scope import Selection
     from weft.frontier.sites import Overrides
     from weft.ordering.priority import Priority
+    from weft.parse.apart import suspicious
     from weft.store.digests import Digests
     from weft.testbed.warm import warm
     from weft.urls import UrlRules
@@ -101,6 +102,7 @@ def _warm() -> None:
                 frontier.leave(visit, took=0.0)
             frontier.commit(marks={})
             frontier.close()
+    suspicious(b"<b " * 3000)
     digests = Digests(most=4)
     for number in range(6):
         digests.find(bytes([number]) * 20)

@@ -18,6 +18,8 @@ from weft.version import __version__
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+_REMEMBERED = 100_000  # addresses
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
@@ -56,10 +58,12 @@ class Gate:
         self._allowed = allowed
         self._anonymous = not (identity.contact or identity.agent)
         self._forbidden: tuple[Network, ...] = ()
+        self._known: dict[str, Reason | None] = {}  # a site is visited again and again, and its address with it
 
     def forbid(self, ranges: tuple[Network, ...]) -> None:
         """Visit no address of these ranges any more."""
         self._forbidden = ranges
+        self._known.clear()
 
     def forbids(self, address: str) -> bool:
         """Was an address forbidden while it is being visited?"""
@@ -67,6 +71,13 @@ class Gate:
 
     def refusal(self, address: str) -> Reason | None:
         """Why an address is not visited."""
+        if address not in self._known:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[address] = self._judge(address)
+        return self._known[address]
+
+    def _judge(self, address: str) -> Reason | None:
         if self._forbidden and any(ipaddress.ip_address(address) in network for network in self._forbidden):
             return Reason.BLACKLISTED
         if refused_range(address, self._allowed) is not None:

@@ -26,7 +26,9 @@ from typing import BinaryIO, Final, TypeVar
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from weft.compiled import compiled
 from weft.model import Page, Parsed, Reason
 from weft.parse.page import Parser, Reading
 from weft.processes import die_with_parent
@@ -51,7 +53,7 @@ _BETWEEN_ATTRIBUTES: Final = re.compile(rb"\"[^\"]*+\"?|'[^']*+'?|[\s/]+")  # a 
 _FORMATTING: Final = re.compile(rb"<(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
 
 
-def _beginnings() -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _beginnings() -> NDArray[np.bool_]:
     """Which two bytes, with bit 32 set, may begin a formatting element: all of these, and a few others (<form>)."""
     table = np.zeros(1 << 16, np.bool_)
     pairs = [name + blank for name in "bisu" for blank in " \t\n\f\r\v/"]
@@ -77,12 +79,31 @@ def suspicious(body: bytes) -> bool:
     if len(body) > _LARGE:
         return True
     signs = np.frombuffer(body, np.uint8)
-    tags = int(np.count_nonzero(signs == ord("<")))  # several times as fast as bytes.count where hits are many
+    tags = _count(signs)
     if tags > _MOST_TAGS:
         return True
     if tags * tags > 4 * _MOST_COPIES and _copies(body, tags) > _MOST_COPIES:
         return True
     return len(body) > _ROOMY and _pairs(body) > _MOST_PAIRS
+
+
+@compiled
+def _count(signs: NDArray[np.uint8]) -> int:
+    """How many "<" there are."""
+    found = 0
+    for sign in signs:
+        found += sign == ord("<")
+    return found
+
+
+@compiled
+def _count_formatting(signs: NDArray[np.uint8], may_format: NDArray[np.bool_]) -> int:
+    """How many tags may be formatting elements."""
+    found = 0
+    for at in range(signs.size - 2):
+        if signs[at] == ord("<"):
+            found += may_format[np.int64(signs[at + 1] | 32) << 8 | signs[at + 2] | 32]
+    return found
 
 
 def _copies(body: bytes, tags: int) -> int:
@@ -91,10 +112,7 @@ def _copies(body: bytes, tags: int) -> int:
     """
     if b"\0" in body:  # UTF-16, perhaps
         body = body.replace(b"\0", b"")
-    signs = np.frombuffer(body, np.uint8)
-    at = np.flatnonzero(signs[:-2] == ord("<"))
-    begin = (signs[at + 1] | 32).astype(np.uint16) << 8 | signs[at + 2] | 32
-    if int(np.count_nonzero(_MAY_FORMAT[begin])) * tags <= _MOST_COPIES:
+    if _count_formatting(np.frombuffer(body, np.uint8), _MAY_FORMAT) * tags <= _MOST_COPIES:
         return 0
     return len(_FORMATTING.findall(body)) * tags
 

@@ -101,11 +101,11 @@ def test_time__that_runs_out_is_the_pages_reason_and_no_other_pages() -> None:
         await ask(reader, page(NORMAL))
         began = time.monotonic()
         parsed = await ask(reader, page(SLOW, "http://slow.test/"))
-        assert 1.0 <= time.monotonic() - began < 10.0
+        assert 2.5 <= time.monotonic() - began < 30.0
         assert parsed == Parsed("", "", "", "", "http://slow.test/", [], [], follow=False, reason=Reason.HOSTILE)
         assert (await ask(reader, page(NORMAL))).title == "T"
 
-    run(work, seconds=1.0)
+    run(work, seconds=3.0)
 
 
 def test_memory__that_runs_out_is_the_pages_reason() -> None:
