@@ -32,7 +32,7 @@ from weft.frontier.scope import Scope
 from weft.handover import hand_over
 from weft.model import Kind
 from weft.urls import host_of, is_loopback, is_loopback_name, literal_address, normal_form, site_of
-from weft.work import Watch, gate_of, ordering_of, rare_collections, work
+from weft.work import Watch, gate_of, oracle_of, ordering_of, rare_collections, work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +107,7 @@ def run(plan: Plan, *, clock: Clock | None = None, watch: Watch | None = None) -
     clock = clock or SystemClock()
     ordering = ordering_of(plan)
     gate_of(plan)
+    oracle_of(plan).check(ordering.name, getattr(ordering, "needs", ()))
     Speed.parse(plan.settings.running.speed)
     refused = _refused_seeds(plan)
     uvloop.run(_check_network(plan, clock))

@@ -32,7 +32,16 @@ from weft.urls import UrlRules
 class Running:
     """How the crawl is run."""
 
-    ordering: str = setting("breadth-first", "which page first: breadth-first, larger-sites-first, or one you add")
+    ordering: str = setting("breadth-first", "which page first: an ordering of the papers, or one you add")
+    scores: str = setting(
+        "", "file of URLs and scores that the ordering needs: true ones (omniscient) or those of an earlier crawl"
+    )
+    oracle: str = setting("", "file of true scores, for historical-omniscient beside the old ones")
+    rerank: int = setting(100_000, "pages between two computations of PageRank, for batch and partial (K)")
+    rerank_delay: int = setting(
+        1_000, "downloads from the beginning of such a computation to its effect (d); 0: the crawl stands still"
+    )
+    rerank_iterations: int = setting(2, "iterations of each of them")
     workers: int = setting(0, "processes that crawl; 0: one per core")
     speed: str = setting(
         "", "target of the whole crawl, such as '200 pages/s' or '5000000 bytes/s; 08:00-18:00 50 pages/s'; empty: none"

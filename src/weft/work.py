@@ -37,8 +37,10 @@ from weft.fetch.dns import Resolver
 from weft.fetch.transport import Transport
 from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.local import LocalFrontier
+from weft.frontier.oracle import Oracle
 from weft.ordering import Ordering, ordering_named
 from weft.ordering.priority import Priority
+from weft.ordering.reranking import Reranking
 from weft.parse.apart import Apart, suspicious
 from weft.parse.page import Parser
 from weft.processes import die_with_parent
@@ -57,6 +59,12 @@ Watch = Callable[[Statistics], None]
 def ordering_of(plan: Plan) -> Ordering:
     """The ordering of a crawl."""
     return Priority() if plan.application is not None else ordering_named(plan.settings.running.ordering)
+
+
+def oracle_of(plan: Plan) -> Oracle:
+    """What a crawl's ordering is told from outside."""
+    running = plan.settings.running
+    return Oracle.read(getattr(ordering_of(plan), "needs", ()), running.scores, running.oracle)
 
 
 def gate_of(plan: Plan) -> Gate:
@@ -91,6 +99,13 @@ async def work(plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, wat
         rules=settings.urls,
         agent=settings.identity.product,
         note=store.note_url,
+        reranking=Reranking(
+            pages=settings.running.rerank,
+            delay=settings.running.rerank_delay,
+            iterations=settings.running.rerank_iterations,
+        ),
+        oracle=oracle_of(plan),
+        seed=settings.running.random_seed,
     )
     bus = Bus()
     bus.subscribe(_Faults(out / "log" / "faults.log", clock).on_event)

@@ -49,6 +49,14 @@ testbed.command("weft.cli.testbed:serve", name="serve")
 testbed.command("weft.cli.testbed:list_pages", name="list")
 app.command(testbed)
 
+graph = cyclopts.App(name="graph", help="Web graphs: made, read, ranked and described.")
+graph.command("weft.cli.graph:import_files", name="import")
+graph.command("weft.cli.graph:build", name="build")
+graph.command("weft.cli.graph:generate", name="generate")
+graph.command("weft.cli.graph:rank", name="rank")
+graph.command("weft.cli.graph:describe", name="describe")
+app.command(graph)
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
@@ -78,3 +79,37 @@ def given(options: Any) -> dict[str, Any]:
     """The settings that were given as flags."""
     values = ((known.name, getattr(options, known.name)) for known in dataclasses.fields(options))
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values if value is not None}
+
+
+def flags_of(
+    name: str, sections: dict[str, tuple[type, tuple[str, ...]]], defaults: Mapping[str, Any] | None = None
+) -> Any:
+    """A class whose fields are flags: each setting of the sections, by title, but for those named with them.
+
+    A flag that is not given is None; `defaults` are those of the command, where they are not the settings' own.
+    """
+    fields: list[tuple[str, Any, Any]] = []
+    for order, (title, (section, but)) in enumerate(sections.items()):
+        kinds = typing.get_type_hints(section)
+        for known in dataclasses.fields(section):
+            if known.name in but:
+                continue
+            default = (defaults or {}).get(known.name, known.default)
+            shown = "" if default is None or isinstance(default, bool) else f" [default: {default}]"
+            parameter = Parameter(
+                help=f"{sentence(known.metadata['doc'])}{shown}",
+                group=Group(title, sort_key=10 + order),
+                negative=None if kinds[known.name] is bool else (),
+                show_default=False,
+            )
+            kind: Any = kinds[known.name] | None
+            fields.append((known.name, Annotated[kind, parameter], dataclasses.field(default=None)))
+    made = dataclasses.make_dataclass(name, fields, frozen=True, kw_only=True)
+    made.__module__ = __name__  # cyclopts takes a class without a home for a built-in one
+    return made
+
+
+def given_of(flags: Any, section: type) -> dict[str, Any]:
+    """The flags of a section that were given."""
+    names = [known.name for known in dataclasses.fields(section) if hasattr(flags, known.name)]
+    return {name: getattr(flags, name) for name in names if getattr(flags, name) is not None}

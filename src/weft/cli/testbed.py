@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import typing
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
-from weft.cli.options import sentence
-from weft.errors import WeftError
+from weft.cli.options import flags_of, given_of
+from weft.errors import UsageError, WeftError
 from weft.graph import Recipe, generate
+from weft.graph.files import load
 from weft.testbed import serve as serving
 from weft.testbed.options import PLAIN, Options
 from weft.testbed.serve import ServerSettings, Status
@@ -25,39 +25,19 @@ _PORTS = {"port": 8080, "tls_port": 8443, "dns_port": 8053}
 """Ports of the command, which people must be able to remember; tests take free ones."""
 
 
-def _flags(name: str, sections: dict[str, tuple[type, tuple[str, ...]]]) -> Any:
-    """A class whose fields are flags: each setting of the sections, None where it is not given."""
-    fields: list[tuple[str, Any, Any]] = []
-    for order, (title, (section, but)) in enumerate(sections.items()):
-        kinds = typing.get_type_hints(section)
-        for known in dataclasses.fields(section):
-            if known.name in but:
-                continue
-            default = _PORTS.get(known.name, known.default)
-            shown = "" if default is None or isinstance(default, bool) else f" [default: {default}]"
-            parameter = Parameter(
-                help=f"{sentence(known.metadata['doc'])}{shown}",
-                group=Group(title, sort_key=10 + order),
-                negative=None if kinds[known.name] is bool else (),
-                show_default=False,
-            )
-            kind: Any = kinds[known.name] | None
-            fields.append((known.name, Annotated[kind, parameter], dataclasses.field(default=None)))
-    made = dataclasses.make_dataclass(name, fields, frozen=True, kw_only=True)
-    made.__module__ = __name__  # cyclopts takes a class without a home for a built-in one
-    return made
-
-
+_SEED = "Number that decides about everything that is left to chance. [default: 1, or that of --graph]"
+_STORED = "Directory of a graph that `weft graph generate` made: the web has just its sites, pages and links."
 _GRAPH = {"The graph": (Recipe, ())}
 _WEB = {"The sites and pages": (Options, ())}
 _NOT_LISTED = tuple(known.name for known in dataclasses.fields(ServerSettings) if known.name not in _PORTS | {"tls": 0})
-ServeFlags = _flags("ServeFlags", {**_GRAPH, **_WEB, "Serving": (ServerSettings, ())})
-ListFlags = _flags("ListFlags", {**_GRAPH, **_WEB, "Serving": (ServerSettings, (*_NOT_LISTED, "dns_port"))})
+ServeFlags = flags_of("ServeFlags", {**_GRAPH, **_WEB, "Serving": (ServerSettings, ())}, _PORTS)
+ListFlags = flags_of("ListFlags", {**_GRAPH, **_WEB, "Serving": (ServerSettings, (*_NOT_LISTED, "dns_port"))}, _PORTS)
 
 
 def serve(
     *,
-    seed: Annotated[int, Parameter(help="Number that decides about everything that is left to chance.")] = 1,
+    seed: Annotated[int | None, Parameter(help=_SEED)] = None,
+    graph: Annotated[Path | None, Parameter(help=_STORED)] = None,
     plain: Annotated[
         bool,
         Parameter(help="A web without anything unusual: it equals its graph. Other options still count.", negative=()),
@@ -76,8 +56,10 @@ def serve(
         weft testbed serve --sites 200 --pages 10000 --naming literals --seeds-out seeds.txt
 
         weft testbed serve --plain --log requests.tsv
+
+        weft testbed serve --plain --graph graphs/country
     """
-    web = _web(flags, seed, plain=plain)
+    web = _web(flags, seed, graph, plain=plain)
     settings = _settings(flags)
     if settings.tls and settings.ca_out is None:
         settings = dataclasses.replace(settings, ca_out=Path("testbed-ca.pem"))
@@ -93,7 +75,8 @@ def serve(
 
 def list_pages(
     *,
-    seed: Annotated[int, Parameter(help="Number that decides about everything that is left to chance.")] = 1,
+    seed: Annotated[int | None, Parameter(help=_SEED)] = None,
+    graph: Annotated[Path | None, Parameter(help=_STORED)] = None,
     plain: Annotated[bool, Parameter(help="The web without anything unusual.", negative=())] = False,
     all_pages: Annotated[bool, Parameter(name="--all", help="All pages, not only the seeds.", negative=())] = False,
     truth: Annotated[
@@ -110,7 +93,7 @@ def list_pages(
 
         weft testbed list --truth --json
     """
-    web = _web(flags, seed, plain=plain)
+    web = _web(flags, seed, graph, plain=plain)
     settings = _settings(flags)
     web = web.at(settings.port, settings.tls_port if settings.tls else None)
     columns: tuple[str, ...]
@@ -129,20 +112,26 @@ serve.__annotations__["flags"] = Annotated[ServeFlags, Parameter(name="*")]
 list_pages.__annotations__["flags"] = Annotated[ListFlags, Parameter(name="*")]
 
 
-def _given(flags: Any, section: type) -> dict[str, Any]:
-    """The flags of a section that were given."""
-    names = [known.name for known in dataclasses.fields(section) if hasattr(flags, known.name)]
-    return {name: getattr(flags, name) for name in names if getattr(flags, name) is not None}
-
-
-def _web(flags: Any, seed: int, *, plain: bool) -> Web:
-    options = dataclasses.replace(PLAIN if plain else Options(), **_given(flags, Options))
+def _web(flags: Any, seed: int | None, graph: Path | None, *, plain: bool) -> Web:
+    options = dataclasses.replace(PLAIN if plain else Options(), **given_of(flags, Options))
     options.check()  # before the graph is made, which takes longer
-    return Web(generate(Recipe(**_given(flags, Recipe)), seed), options, seed)
+    recipe = given_of(flags, Recipe)
+    if graph is None:
+        seed = 1 if seed is None else seed
+        return Web(generate(Recipe(**recipe), seed), options, seed)
+    if recipe:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in recipe)
+        raise UsageError(f"{names} cannot be given with --graph", todo="the graph is as it was generated")
+    stored = load(graph)
+    if stored.about.get("source") != "generate":
+        raise UsageError(
+            "this graph was not generated", where=str(graph), todo="only what `weft graph generate` made can be served"
+        )
+    return Web(stored.graph, options, int(stored.about["seed"]) if seed is None else seed)
 
 
 def _settings(flags: Any) -> ServerSettings:
-    return ServerSettings(**(_PORTS | _given(flags, ServerSettings)))
+    return ServerSettings(**(_PORTS | given_of(flags, ServerSettings)))
 
 
 def _write_seeds(web: Web, path: Path) -> None:

@@ -210,6 +210,7 @@ class Loop:
                 wires.application.redirected(turn.url, redirect)
             frontier.offer(redirect, kind, turn.depth, turn.id)
             wires.store.note_links(turn.id, [fingerprint(redirect)], [Kind.REDIRECT])
+            frontier.visited(turn, [fingerprint(redirect)], [Kind.REDIRECT])
             return 1
         application = wires.application
         if application is not None and turn.kind < FIRST_REQUISITE:
@@ -222,6 +223,7 @@ class Loop:
         obeyed = parsed.follow or not frontier.obeys(visit.site)
         targets, kinds = frontier.found.follow(visit.site, turn, parsed, offered=application is None and obeyed)
         wires.store.note_links(turn.id, targets, kinds)
+        frontier.visited(turn, targets, kinds)
         return len(targets)
 
     def _request(self, turn: Turn, requests: Iterable[Request | str] | None) -> None:

@@ -40,7 +40,9 @@ class Discovery:
         overrides: Overrides,
         holdings: Holdings,
         note: Callable[[int, str], None],
+        score_for_others: Callable[[int, int], float] | None = None,
     ) -> None:
+        self._score_for_others = score_for_others  # what a link from a page with so many gives to pages elsewhere
         self._holdings = holdings
         self._note = note  # told every URL when it is first seen here: id, text
         self._seen = seen
@@ -52,6 +54,7 @@ class Discovery:
         self._overrides = overrides
         self._scored = heaps.arrays.score.size > 1
         self._cached = 0
+        self._elsewhere = 0.0
         self._external = selection.external
         # Links as written → fingerprints, by site and origin; absolute ones are shared by all.
         self._caches: dict[int, dict[str, tuple[dict[str, int], ...]]] = {}
@@ -101,6 +104,9 @@ class Discovery:
         folder = base.partition("?")[0]
         folder = folder[: folder.rfind("/") + 1]
         caches = self._caches_for(site, origin)
+        self._elsewhere = 0.0
+        if self._score_for_others is not None and not self._holdings.alone and parsed.links:
+            self._elsewhere = self._score_for_others(turn.page, len(parsed.links))
         batch: list[Found] | None = [] if offered and self._selection.scope != "list" else None
         targets: list[int] = []
         kinds: list[int] = []
@@ -200,7 +206,7 @@ class Discovery:
             group = registered_domain(name)
             if not self._holdings.holds(group):
                 self._note(target, url)
-                self._holdings.send(group, Link(url, kind, depth, via, score))
+                self._holdings.send(group, Link(url, kind, depth, via, score or self._elsewhere))
                 return None
             number = self.number(name)
         batch.append((url, target, number if kind < FIRST_REQUISITE else ~number, kind, depth, score))

@@ -37,17 +37,20 @@ from weft.frontier.correspondence import Correspondence
 from weft.frontier.discovery import Discovery
 from weft.frontier.holdings import Holdings
 from weft.frontier.log import Commit, FrontierLog, Replayed
+from weft.frontier.oracle import Oracle
 from weft.frontier.pace import Pace
 from weft.frontier.parcels import DONE, PENDING, REFUSED, Content, pages_of, unpacked
 from weft.frontier.past import GONE, Past
 from weft.frontier.politeness import Politeness
+from weft.frontier.ranking import Ranking
 from weft.frontier.schedule import Schedule, Visit
 from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import Seen, restore
 from weft.frontier.sites import Errand, Overrides, RobotsRecord, Site
 from weft.model import FIRST_REQUISITE, Kind, Reason, Turn
-from weft.ordering import Ordering
+from weft.ordering import Ordering, Scored
 from weft.ordering.heaps import TwoLevelHeap, push_all
+from weft.ordering.reranking import Reranking
 from weft.settings import setting
 from weft.store.files import Mark
 from weft.urls import UrlRules, fingerprints, normal_form, registered_domain, site_of, target_of
@@ -81,6 +84,9 @@ class LocalFrontier:
         rules: UrlRules,
         agent: str,
         note: Callable[[int, str], None] = lambda _id, _url: None,
+        reranking: Reranking | None = None,
+        oracle: Oracle | None = None,
+        seed: int = 0,
         capacity: int = 1 << 27,
     ) -> None:
         self._clock = clock
@@ -95,6 +101,18 @@ class LocalFrontier:
             pages=capacity, sites=capacity >> 3, scored=ordering.scored, by_size=ordering.by_size
         )
         self._seen = Seen(capacity, capacity >> 3, self._heaps)
+        self._ranking = (
+            Ranking(
+                ordering,
+                self._heaps,
+                self._seen,
+                terms=reranking or Reranking(),
+                oracle=oracle or Oracle(),
+                seed=seed,
+            )
+            if isinstance(ordering, Scored)
+            else None
+        )
         self._log = FrontierLog(path)
         self.scope = Scope(selection)
         self.holdings = Holdings()
@@ -108,6 +126,7 @@ class LocalFrontier:
             overrides=overrides,
             holdings=self.holdings,
             note=note,
+            score_for_others=None if self._ranking is None else self._ranking.for_others,
         )
         self.schedule = Schedule(
             self._heaps, politeness, self.site, lambda number: int(self._seen.arrays.found[number])
@@ -199,6 +218,8 @@ class LocalFrontier:
 
     def visit(self) -> Visit | None:
         """A visit that may begin now, or None."""
+        if self._ranking is not None:
+            self._ranking.catch_up()
         if self.schedule.busy >= self._politeness.connections or self.exhausted:
             return None
         now = self._clock.now()
@@ -255,6 +276,8 @@ class LocalFrontier:
     def turn(self, visit: Visit) -> Turn | None:
         """The site's best page that robots.txt allows, or None when the visit has nothing more to do."""
         site = visit.site
+        if self._ranking is not None:
+            self._ranking.catch_up()
         if (visit.pages and visit.pages >= self.per_visit(site)) or self.exhausted:
             return None
         if not self.pace.open(self._clock.now()):
@@ -299,6 +322,8 @@ class LocalFrontier:
     def settle(self, visit: Visit, turn: Turn, reason: Reason | None) -> None:
         """The turn is over: its page is done, or comes back after a pause."""
         page = turn.page
+        if self._ranking is not None:
+            self._ranking.over()
         if self.will_retry(turn, reason):
             self._spend(turn.kind, -1)
             now = self._clock.now()
@@ -311,6 +336,12 @@ class LocalFrontier:
             self._settled.append(page)
             self._begun[visit.site.number] = True
             visit.site.fetched += 1
+
+    def visited(self, turn: Turn, targets: list[int], kinds: list[int]) -> None:
+        """A page was visited and what it links to is known: the ordering may score its links by it."""
+        if self._ranking is not None:
+            pages = zip(targets, kinds, strict=True)
+            self._ranking.visited(turn.page, [target for target, kind in pages if kind < FIRST_REQUISITE])
 
     def once_more(self, visit: Visit, turn: Turn) -> None:
         """Try a page again on the site's next visit: its server wanted a cookie back, or its certificate was looked
@@ -329,6 +360,8 @@ class LocalFrontier:
         """A page whose turn had come is not fetched, by a rule."""
         self.refused[reason] += 1
         self._dropped.append(page)
+        if self._ranking is not None:
+            self._ranking.over()
 
     # Robots.
 
@@ -461,6 +494,8 @@ class LocalFrontier:
             left=self._left,
             clean=clean,
         )
+        if self._ranking is not None:
+            self._ranking.pack(commit)
         self._mail.seal(batch, commit)
         self._log.pack(commit)
         self.found.new_names = []
@@ -588,7 +623,16 @@ class LocalFrontier:
             if link.kind == Kind.ROBOTS:
                 self._take_errand(link)
             else:
-                self.found.offer_url(link.url, link.kind, link.depth, link.via, link.score)
+                self._take_link(link)
+
+    def _take_link(self, link: Link) -> None:
+        """A link from another worker, with the score that it gives its page; or a seed, which has none yet."""
+        ranking = self._ranking if link.via else None
+        if ranking is not None:
+            ranking.catch_up()
+        self.found.offer_url(link.url, link.kind, link.depth, link.via, link.score)
+        if ranking is not None:
+            ranking.loaded()
 
     def load(self, parcel: Parcel) -> None:
         """Take up a group where another worker left it. All of it is part of the next commit."""
@@ -643,6 +687,8 @@ class LocalFrontier:
             scores = scores[chosen] if len(scores) else np.zeros(len(places))
             self._heaps.arrays.score[first : first + len(places)] = scores
             self.found.new_scores += scores.tolist()
+            if self._ranking is not None:
+                self._ranking.loaded()
         self._load_states(content, state, page_of, site_of)
 
     def _load_states(
@@ -702,6 +748,8 @@ class LocalFrontier:
 
     def close(self) -> None:
         """Give the log's file back."""
+        if self._ranking is not None:
+            self._ranking.close()
         self._log.close()
 
     def _restore_seen(self, replayed: Replayed) -> None:
@@ -712,6 +760,8 @@ class LocalFrontier:
         np.add.at(self._seen.arrays.found, rows["site"][rows["kind"] < FIRST_REQUISITE], 1)
         if commit.scores:
             self._heaps.arrays.score[first : first + len(rows)] = np.frombuffer(commit.scores)
+        if self._ranking is not None:
+            self._ranking.restore(commit)
 
     def _restore_pages(self, past: Past) -> None:
         """Make pages pending again that were, now or when their pause is over."""

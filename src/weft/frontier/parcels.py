@@ -134,14 +134,18 @@ class Estate(Past):
         self.last: Commit | None = None
         self.batches: list[Batch] = []  # with higher numbers than `applied`
         scores: list[NDArray[np.float64]] = [np.empty(0, np.float64)]
+        changes: list[tuple[NDArray[np.uint32], NDArray[np.float64]]] = []
         for replayed in self._log.replay(intact):
             self.take(replayed)
             commit = self.last = replayed.commit
             scores.append(np.frombuffer(commit.scores))
+            changes.append((np.frombuffer(commit.rescored, np.uint32), np.frombuffer(commit.rescores)))
             if commit.batch and commit.number > applied:
                 self.batches.append(msgspec.msgpack.decode(commit.batch, type=Batch))
         self._site_of = self.sites()
         self._scores = np.concatenate(scores)
+        for pages, now in changes:
+            self._scores[pages] = now
         self._state = np.zeros(len(self._site_of), np.uint8)
         for page in self.retries:
             self._state[page] = RETRY

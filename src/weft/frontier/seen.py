@@ -53,33 +53,33 @@ class Seen:
     def __init__(self, pages: int, sites: int, heaps: TwoLevelHeap) -> None:
         self.arrays = _make_seen(pages, sites)
         self._table = table_of(self.arrays)
-        self._address = address_of(self._table)
+        self.address = address_of(self._table)
         self._heaps = heaps
         self._scored = heaps.arrays.score.size > 1
         self.fingerprints = _view(self.arrays.fingerprint)  # by page
         # Elements of a view are set and read at a third of what the array's own cost.
-        self._prints, self._sites, self._scores, self._pages = map(_view, self.arrays[-4:])
+        self.prints, self._sites, self._scores, self._pages = map(_view, self.arrays[-4:])
 
     def __repr__(self) -> str:
         return f"Seen({self.arrays.counts[0]} pages)"
 
     def find(self, fingerprint: int) -> int:
         """The page with this fingerprint, or -1."""
-        return _find_at(self._address, fingerprint if fingerprint < 1 << 63 else fingerprint - (1 << 64))
+        return _find_at(self.address, fingerprint if fingerprint < 1 << 63 else fingerprint - (1 << 64))
 
     def offer(self, batch: Sequence[Found]) -> tuple[int, list[int]]:
         """Look up to `BATCH` URLs up; new ones become pending pages. The number of the first new page, and each one's.
 
         All pages from the first new one on are new. -1 stands for one that its site has no more room for.
         """
-        prints, sites = self._prints, self._sites
+        prints, sites = self.prints, self._sites
         for at, found in enumerate(batch):
             prints[at] = found[1]
             sites[at] = found[2]
         if self._scored:
             for at, found in enumerate(batch):
                 self._scores[at] = found[5]
-        new = _offer_at(self._address, self._heaps.address, len(batch))
+        new = _offer_at(self.address, self._heaps.address, len(batch))
         return new, self._pages[: len(batch)].tolist()
 
 
@@ -168,7 +168,8 @@ def offer(seen: Arrays, heaps: Heaps, count: int) -> int:
 
 
 @compiled
-def _seen_at(address: int) -> Arrays:
+def seen_at(address: int) -> Arrays:
+    """The arrays whose table lies at an address."""
     table = table_at(address, 11)
     return Arrays(
         array_at(table, 0, np.uint64),
@@ -187,12 +188,12 @@ def _seen_at(address: int) -> Arrays:
 
 @compiled
 def _offer_at(seen: int, heaps: int, count: int) -> int:
-    return offer(_seen_at(seen), heaps_at(heaps), count)
+    return offer(seen_at(seen), heaps_at(heaps), count)
 
 
 @compiled
 def _find_at(seen: int, fingerprint: int) -> int:
-    return find(_seen_at(seen), np.uint64(fingerprint))
+    return find(seen_at(seen), np.uint64(fingerprint))
 
 
 @compiled

@@ -56,9 +56,10 @@ class Graph:
     """Links of page p are links[offsets[p]:offsets[p + 1]]."""
     links: NDArray[np.int32]
     parent: NDArray[np.int32]
-    """The page under which a page hangs in its site's hierarchy, -1 for a home page."""
+    """The page under which a page hangs in its site's hierarchy, -1 for a home page; in graphs that were not generated
+    the page where it is found first, breadth-first from the seeds, -1 for a seed."""
     depth: NDArray[np.uint8]
-    """Steps down the hierarchy from the home page."""
+    """Steps down that hierarchy, at most 255."""
     seeds: NDArray[np.int32]
     """The pages a crawl starts from."""
 

@@ -37,10 +37,11 @@ CAPACITY = _capacities()
 IN_HEAP = 0  # sites standing in the heap of sites
 POOLED = 1  # pool slots ever used
 PENDING = 2  # pending pages of all sites
+SITES = 3  # sites there are
 
 
 class Heaps(NamedTuple):
-    """The arrays of a two-level heap. `score` and `place` have one element where the ordering does not score."""
+    """The arrays of a two-level heap. Where the ordering does not score, those for scores have one element."""
 
     pool: NDArray[np.int32]  # the sites' blocks of page numbers, each a binary heap
     free: NDArray[np.int64]  # by block kind: where a free block begins, or -1; the next one is noted inside it
@@ -51,7 +52,8 @@ class Heaps(NamedTuple):
     at: NDArray[np.int32]  # by site: place in `sites`, or -1
     sites: NDArray[np.int32]  # the heap of sites
     score: NDArray[np.float64]  # by page: larger is better
-    place: NDArray[np.int32]  # by page: where it stands in its site's heap, for scores that change
+    place: NDArray[np.int32]  # by page: where it stands in its site's heap, from 1, for scores that change; 0: nowhere
+    owner: NDArray[np.int32]  # by page: its site, for the same
     counts: NDArray[np.int64]
     by_size: bool  # sites by their number of pending pages, else by their best page
 
@@ -88,7 +90,8 @@ def _make_heaps(*, pages: int, sites: int, scored: bool, by_size: bool) -> Heaps
         sites=reserve(sites, np.int32),
         score=reserve(pages if scored else 1, np.float64, large=True),
         place=reserve(pages if scored else 1, np.int32, large=True),
-        counts=np.zeros(3, dtype=np.int64),
+        owner=reserve(pages if scored else 1, np.int32, large=True),
+        counts=np.zeros(4, dtype=np.int64),
         by_size=by_size,
     )
 
@@ -100,6 +103,7 @@ def add_site(heaps: Heaps, site: int) -> None:
     heaps.at[site] = -1
     heaps.length[site] = 0
     heaps.ready[site] = False
+    heaps.counts[SITES] = max(heaps.counts[SITES], site + 1)
 
 
 @compiled
@@ -115,6 +119,8 @@ def push(heaps: Heaps, site: int, page: int) -> None:
     heaps.counts[PENDING] += 1
     base = heaps.block[site]
     heaps.pool[base + n] = page
+    if heaps.owner.size > 1:
+        heaps.owner[page] = site
     place = _page_up(heaps, base, n)
     if heaps.at[site] >= 0:
         if place == 0 or heaps.by_size:
@@ -132,12 +138,14 @@ def push_all(heaps: Heaps, sites: NDArray[np.int32], pages: NDArray[np.int32]) -
 
 @compiled
 def pop(heaps: Heaps, site: int) -> int:
-    """Take the best pending page of a site, or -1 when there is none."""
+    """Take the best pending page of a site, or -1 when there is none that may be taken."""
     n = heaps.length[site]
-    if n == 0:
+    if n == 0 or _held(heaps, site):
         return -1
     base = heaps.block[site]
     page = heaps.pool[base]
+    if heaps.place.size > 1:
+        heaps.place[page] = 0
     heaps.length[site] = n - 1
     heaps.counts[PENDING] -= 1
     if n == 1:
@@ -177,6 +185,8 @@ def take_site(heaps: Heaps) -> int:
     if heaps.counts[IN_HEAP] == 0:
         return -1
     site = int(heaps.sites[0])
+    if _held(heaps, site):  # and so are all others: none is better
+        return -1
     heaps.ready[site] = False
     _leave(heaps, site)
     return site
@@ -189,14 +199,29 @@ def rescore(heaps: Heaps, site: int, page: int, score: float) -> None:
     heaps.score[page] = score
     base = heaps.block[site]
     if score > before:
-        place = _page_up(heaps, base, heaps.place[page])
+        place = _page_up(heaps, base, heaps.place[page] - 1)
         if place == 0 and heaps.at[site] >= 0 and not heaps.by_size:
             _site_up(heaps, heaps.at[site])
     elif score < before:
-        top = heaps.place[page] == 0
-        _page_down(heaps, base, heaps.length[site], heaps.place[page])
+        top = heaps.place[page] == 1
+        _page_down(heaps, base, heaps.length[site], heaps.place[page] - 1)
         if top and heaps.at[site] >= 0:
             _site_down(heaps, heaps.at[site])
+
+
+@compiled
+def reheap(heaps: Heaps) -> None:
+    """Put everything in order again after scores were changed from outside."""
+    for site in range(heaps.counts[SITES]):
+        n = heaps.length[site]
+        if n > 0:
+            base = heaps.block[site]
+            for at in range(n // 2 - 1, -1, -1):
+                _page_down(heaps, base, n, at)
+            for at in range(n):
+                heaps.place[heaps.pool[base + at]] = at + 1
+    for at in range(heaps.counts[IN_HEAP] // 2 - 1, -1, -1):
+        _site_down(heaps, at)
 
 
 # The same by address.
@@ -205,7 +230,7 @@ def rescore(heaps: Heaps, site: int, page: int, score: float) -> None:
 @compiled
 def heaps_at(address: int) -> Heaps:
     """The arrays whose table lies at an address."""
-    table = table_at(address, 12)
+    table = table_at(address, 13)
     return Heaps(
         array_at(table, 0, np.int32),
         array_at(table, 1, np.int64),
@@ -217,8 +242,9 @@ def heaps_at(address: int) -> Heaps:
         array_at(table, 7, np.int32),
         array_at(table, 8, np.float64),
         array_at(table, 9, np.int32),
-        array_at(table, 10, np.int64),
-        table[22] != 0,
+        array_at(table, 10, np.int32),
+        array_at(table, 11, np.int64),
+        table[24] != 0,
     )
 
 
@@ -269,6 +295,12 @@ def _earlier(heaps: Heaps, a: int, b: int) -> bool:
 
 
 @compiled
+def _held(heaps: Heaps, site: int) -> bool:
+    """Do all pages of a site wait for another score? Its best one tells."""
+    return heaps.score.size > 1 and heaps.score[heaps.pool[heaps.block[site]]] == -np.inf
+
+
+@compiled
 def _page_up(heaps: Heaps, base: int, at: int) -> int:
     """Let the page at a place rise to where it belongs; return that place."""
     pool = heaps.pool
@@ -280,11 +312,11 @@ def _page_up(heaps: Heaps, base: int, at: int) -> int:
             break
         pool[base + at] = other
         if heaps.place.size > 1:
-            heaps.place[other] = at
+            heaps.place[other] = at + 1
         at = above
     pool[base + at] = page
     if heaps.place.size > 1:
-        heaps.place[page] = at
+        heaps.place[page] = at + 1
     return at
 
 
@@ -304,11 +336,11 @@ def _page_down(heaps: Heaps, base: int, n: int, at: int) -> None:
             break
         pool[base + at] = other
         if heaps.place.size > 1:
-            heaps.place[other] = at
+            heaps.place[other] = at + 1
         at = below
     pool[base + at] = page
     if heaps.place.size > 1:
-        heaps.place[page] = at
+        heaps.place[page] = at + 1
 
 
 # The heap of sites.

@@ -8,7 +8,9 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("name", ["model", "recipe", "sizes", "generate"])
+@pytest.mark.parametrize(
+    "name", ["model", "recipe", "sizes", "generate", "names", "assembly", "files", "rank", "describe"]
+)
 def test_graph_doctests__examples_are_true(name: str) -> None:
     """Every example gives what it says."""
     failed, tried = doctest.testmod(importlib.import_module(f"weft.graph.{name}"))

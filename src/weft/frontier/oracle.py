@@ -1,0 +1,116 @@
+"""Scores from outside. In: a file that `weft graph rank` wrote, or any table of URLs and scores. Out: the score of a
+page, by the fingerprint of its URL.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from weft.errors import UsageError
+from weft.graph.lines import chunks
+from weft.urls import fingerprints, normal_form
+
+
+class Table:
+    """Scores by fingerprint."""
+
+    def __init__(self, prints: NDArray[np.uint64], scores: NDArray[np.float64]) -> None:
+        order = np.argsort(prints, kind="stable")
+        self._prints = prints[order]
+        self.scores = scores[order]
+
+    def __repr__(self) -> str:
+        return f"Table({len(self._prints)} URLs)"
+
+    @classmethod
+    def read(cls, path: Path) -> Table:
+        """The scores in a file; its URLs are brought to normal form."""
+        urls, scores = _read(path)
+        normal = [url if type(url := normal_form(text, None)) is str else "" for text in urls]
+        return cls(np.array(fingerprints(normal), np.uint64), scores)
+
+    def look_up(self, prints: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The score of each page, NaN for those that are not in the table."""
+        if not len(self._prints):
+            return np.full(len(prints), np.nan)
+        at = np.minimum(np.searchsorted(self._prints, prints), len(self._prints) - 1)
+        return np.where(self._prints[at] == prints, self.scores[at], np.nan)
+
+
+def _read(path: Path) -> tuple[list[str], NDArray[np.float64]]:
+    """URLs and scores: a Parquet file with these columns, or `url<TAB>score` on each line."""
+    try:
+        with path.open("rb") as file:
+            columnar = file.read(4) == b"PAR1"
+        if columnar:
+            table = pq.read_table(path, columns=["url", "score"]).drop_null()
+            return table.column("url").to_pylist(), table.column("score").to_numpy()
+    except (OSError, pa.ArrowException) as error:
+        raise UsageError(
+            f"cannot read the scores: {error}", where=str(path), todo="wanted are the columns url and score"
+        ) from error
+    urls: list[str] = []
+    scores: list[float] = []
+    line = 0
+    for chunk in chunks(path):
+        for text in chunk.decode("utf-8", "replace").splitlines():
+            line += 1
+            url, tab, score = text.rpartition("\t")
+            try:
+                scores.append(float(score))
+            except ValueError:
+                tab = ""
+            if not tab:
+                raise UsageError(
+                    f"'{text[:80]}' is no URL and score",
+                    where=f"{path}:{line}",
+                    todo="write url<TAB>score on each line",
+                )
+            urls.append(url)
+    return urls, np.array(scores)
+
+
+class Oracle:
+    """What an ordering is told from outside: scores of an earlier crawl, or true ones."""
+
+    def __init__(self, *, old: Table | None = None, true: Table | None = None) -> None:
+        self._tables = {"old": old, "true": true}
+
+    def __repr__(self) -> str:
+        return f"Oracle({', '.join(name for name, table in self._tables.items() if table is not None)})"
+
+    @classmethod
+    def read(cls, needs: tuple[str, ...], scores: str, oracle: str) -> Oracle:
+        """From the files that an ordering's settings name: `scores` is what it needs, `oracle` what it needs beside."""
+        table = Table.read(Path(scores)) if scores and needs else None
+        if "old" in needs:
+            return cls(old=table, true=Table.read(Path(oracle)) if oracle and "true" in needs else None)
+        return cls(true=table)
+
+    @property
+    def past(self) -> NDArray[np.float64]:
+        """All scores of the earlier crawl."""
+        table = self._tables["old"]
+        return np.zeros(1) if table is None or not len(table.scores) else np.sort(table.scores)
+
+    def check(self, ordering: str, needs: tuple[str, ...]) -> None:
+        """Refuse an ordering that needs what is not there."""
+        for name in needs:
+            if self._tables[name] is None:
+                what = "the scores of an earlier crawl" if name == "old" else "the true scores of the pages"
+                flag = "--oracle" if name == "true" and "old" in needs else "--scores"
+                raise UsageError(
+                    f"the ordering {ordering} needs {what}",
+                    todo=f"give them with {flag} FILE; `weft graph rank GRAPH --out FILE` writes such a file",
+                )
+
+    def look_up(self, name: str, prints: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The score of each page by one of the tables, NaN where it is not known."""
+        table = self._tables[name]
+        assert table is not None
+        return table.look_up(prints)

@@ -1,0 +1,319 @@
+"""Scores of a live crawl. In: pages as they are found and visited. Out: every pending page stands where its ordering
+wants it, by the same rules as in the simulator.
+
+A page is scored as soon as it is known from where it was found: on a page that was visited, or from outside (a seed, a
+sitemap, another worker). For batch and partial PageRank the links of visited pages are kept, and scores are computed
+anew beside the downloads.
+
+Scores go into the log as they change, so that a crawl goes on where it stood. Where they are computed anew, the links
+go there instead, and the first thing after a restart is to compute.
+
+Several workers: each orders its own pages by its own links. A page of another worker is given the score there that one
+link gives it here; further links to it are not told. So scores are estimates from a part of the graph, and pages on
+sites with links from all over the web have less than they would have with one worker.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.compiled import address_of, array_at, compiled, reserve, table_at, table_of
+from weft.frontier.log import Commit
+from weft.frontier.oracle import Oracle
+from weft.frontier.seen import BATCH, Arrays, Seen, find, seen_at
+from weft.ordering import Scored
+from weft.ordering.heaps import Heaps, TwoLevelHeap, heaps_at, rescore
+from weft.ordering.known import NO_PAGE, Known
+from weft.ordering.reranking import Edges, Estimate, Every, Reranking, add_edges, choose_batch, make_edges, rescore_all
+from weft.ordering.rules import PYTHON, found, linked, rule_of
+
+_MOST_LINKS = 1 << 32  # of the known graph; address space, not memory
+
+
+class Ranking:
+    """Keeps the scores of one local frontier."""
+
+    def __init__(
+        self, ordering: Scored, heaps: TwoLevelHeap, seen: Seen, *, terms: Reranking, oracle: Oracle, seed: int
+    ) -> None:
+        capacity = heaps.arrays.score.size
+        needs = getattr(ordering, "needs", ())
+        oracle.check(ordering.name, needs)
+        self._ordering = ordering
+        self._heaps = heaps
+        self._seen = seen
+        self._oracle = oracle
+        self._needs = needs
+        self.known = Known(
+            score=heaps.arrays.score,
+            old=reserve(capacity if "old" in needs else 1, np.float64),
+            true=reserve(capacity if "true" in needs else 1, np.float64),
+            past=oracle.past if "old" in needs else np.zeros(1),
+            ranked=np.zeros(1, np.int64),
+            seed=seed,
+        )
+        self._rule = rule_of(ordering)
+        self._table = table_of(self.known)
+        self._address = address_of(self._table)
+        self._scored = 0  # pages that have been scored
+        self._changed = array("i")  # pages with another score since the last commit, and -1 here and there
+        self._numbers = memoryview(seen.arrays.pages)  # type: ignore[arg-type]
+        # Scores computed anew.
+        self._terms = terms
+        self._every: Every | None = getattr(ordering, "rerank", None)
+        self._edges = make_edges(capacity if self._every else 1, _MOST_LINKS if self._every else 1)
+        self._estimate = Estimate(capacity if self._every else 1, terms)
+        self._new_edges = array("i")
+        self._downloads = 0  # pages that are over and done with, since the start of this process
+        self._left = 0  # pages of the batch that are not
+        self._snapshot: Future[NDArray[np.float64]] | None = None
+        self._snapshot_at = self._effect_at = 0
+        self._begun = False
+        self._beside = ThreadPoolExecutor(1, "ranking") if self._every and terms.delay else None
+
+    def __repr__(self) -> str:
+        return f"Ranking({self._ordering.name}, {self._scored} pages)"
+
+    # As pages are found and visited.
+
+    def visited(self, page: int, targets: Iterable[int]) -> None:
+        """A page was visited that links to these (fingerprints); what is new among them was offered already."""
+        own = self._seen.fingerprints[page]
+        links = [target for target in dict.fromkeys(targets) if target != own]
+        out = len(links)
+        if self._rule == PYTHON or out > BATCH:
+            self._visited_slowly(page, links)
+        else:
+            self._seen.prints[:out] = array("L", links)  # what NumPy calls eight bytes here
+            self._look_up()
+            _follow_at(self._seen.address, self._heaps.address, self._address, self._rule, page, out, self._scored)
+            if self._every is None:
+                self._changed.frombytes(self._numbers.cast("B")[: 4 * out])
+            else:
+                self._note_edges(page, [number for number in self._numbers[:out].tolist() if number >= 0])
+        self._end()
+
+    def catch_up(self) -> None:
+        """Score what was found otherwise than on a page, and do what is due: before a page is chosen."""
+        if self._scored < self._count:
+            self._look_up()
+            self._score_new(NO_PAGE, 0)
+            self._end()
+        if self._every is not None and self._scored:
+            self._rerank()
+
+    def over(self) -> None:
+        """A page that had its turn is done, refused, or put off."""
+        self._downloads += 1
+        self._left -= 1
+
+    def for_others(self, page: int, out: int) -> float:
+        """The score that a link from a page gives to one that nothing else is known of."""
+        spare = self.known.score.size - 1
+        self.known.score[spare] = self._ordering.found(self.known, spare, page, out)
+        return float(self._ordering.linked(self.known, spare, page, out))
+
+    def loaded(self) -> None:
+        """All pages that are known now came with scores."""
+        self._look_up()
+        self._end()
+
+    @property
+    def _count(self) -> int:
+        return int(self._seen.arrays.counts[0])
+
+    def _look_up(self) -> None:
+        """Ask the oracle about new pages."""
+        if self._needs:
+            new = slice(self._scored, self._count)
+            prints = self._seen.arrays.fingerprint[new]
+            for name in self._needs:
+                getattr(self.known, name)[new] = self._oracle.look_up(name, prints)
+
+    def _end(self) -> None:
+        """All pages are scored."""
+        if self._every is None:
+            self._changed.extend(range(self._scored, self._count))
+        self._scored = self._count
+
+    def _score_new(self, parent: int, out: int) -> None:
+        """Score the pages that are new, by what the page says on which they were found."""
+        new = np.arange(self._scored, self._count)
+        if self._rule == PYTHON:
+            self._apply(new, self._ordering.found(self.known, new, parent, out))
+        else:
+            score_new(self._heaps.arrays, self.known, self._rule, self._scored, self._count, parent, out)
+
+    def _visited_slowly(self, page: int, links: list[int]) -> None:
+        """The same in Python, for an ordering of somebody else's, or a page with thousands of links."""
+        out = len(links)
+        self._look_up()
+        self._score_new(page, out)
+        numbers = np.array([self._seen.find(target) for target in links], np.int64)
+        numbers = numbers[numbers >= 0]
+        if self._rule == PYTHON:
+            self._apply(numbers, self._ordering.linked(self.known, numbers, page, out))
+        else:
+            link_all(self._heaps.arrays, self.known, self._rule, numbers, page, out)
+        if self._every is None:
+            self._changed.frombytes(numbers.astype(np.int32).tobytes())
+        else:
+            self._note_edges(page, numbers.tolist())
+
+    def _apply(self, pages: NDArray[np.int64], scores: Any) -> None:
+        rescore_these(self._heaps.arrays, pages, np.array(np.broadcast_to(scores, pages.shape), np.float64))
+
+    # Scores computed anew.
+
+    def _note_edges(self, page: int, links: list[int]) -> None:
+        self._new_edges.extend((page, len(links), *links))
+        add_edges(self._edges, page, np.array(links, np.int32))
+
+    def _plan(self, pages: int) -> None:
+        """So many downloads from now the next scores take effect."""
+        self._left = pages
+        self._effect_at = self._downloads + pages
+        self._snapshot_at = max(self._downloads, self._effect_at - self._terms.delay)
+
+    def _rerank(self) -> None:
+        """Begin to compute what is due, and let it take effect when that is due."""
+        if not self._begun:
+            self._begin()
+        if self._snapshot is None and self._due(self._snapshot_at, self._terms.delay):
+            self._snapshot = self._compute()
+        if self._snapshot is None or not self._due(self._effect_at, 0):
+            return
+        ranks = self._snapshot.result()
+        if self._every is Every.PAGES:
+            rescore_all(self._heaps.arrays, self.known, ranks)
+            self._plan(self._terms.pages)
+        else:
+            pending = self._pending()
+            size = choose_batch(self._heaps.arrays, self.known, ranks, pending, self._terms.pages)
+            if size == 0 and pending.size:  # all that was known at the snapshot is over
+                ranks = self._compute().result()
+                size = choose_batch(self._heaps.arrays, self.known, ranks, pending, self._terms.pages)
+            self._plan(size)
+        self._snapshot = None
+
+    def _begin(self) -> None:
+        """The first batch is what is known at the start: the seeds, or after a restart what is best by now."""
+        self._begun = True
+        if self._edges.counts[0]:
+            self._plan(0)
+        elif self._every is Every.BATCH:
+            first = self._pending()[: self._terms.pages]
+            self._apply(first, 0.0)
+            self._plan(len(first))
+        else:
+            self._plan(self._terms.pages)
+
+    def _due(self, downloads: int, left: int) -> bool:
+        return self._left <= left if self._every is Every.BATCH else self._downloads >= downloads
+
+    def _pending(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self._heaps.arrays.place[: self._count] > 0)
+
+    def _compute(self) -> Future[NDArray[np.float64]]:
+        work = partial(self._estimate.compute, self._edges, int(self._edges.counts[0]), self._count)
+        if self._beside is not None:
+            return self._beside.submit(work)
+        done: Future[NDArray[np.float64]] = Future()
+        done.set_result(work())
+        return done
+
+    # Commit and recover.
+
+    def pack(self, commit: Commit) -> None:
+        """Write down what changed since the last commit."""
+        self.catch_up()
+        changed, self._changed = np.frombuffer(self._changed, np.int32), array("i")
+        pages = np.unique(changed[changed >= 0])
+        commit.rescored = pages.astype(np.uint32).tobytes()
+        commit.rescores = self.known.score[pages].tobytes()
+        commit.edges, self._new_edges = self._new_edges.tobytes(), array("i")
+
+    def restore(self, commit: Commit) -> None:
+        """Take back what a commit wrote down; its pages are known by now, and not yet pending."""
+        self._look_up()
+        self._scored = self._count
+        self.known.score[np.frombuffer(commit.rescored, np.uint32)] = np.frombuffer(commit.rescores, np.float64)
+        _restore_edges(self._edges, np.frombuffer(commit.edges, np.int32))
+
+    def close(self) -> None:
+        """End what computes."""
+        if self._beside is not None:
+            self._beside.shutdown(cancel_futures=True)
+
+
+@compiled
+def score_new(heaps: Heaps, known: Known, rule: int, first: int, end: int, parent: int, out: int) -> None:
+    """Score pages that are pending without a score."""
+    for page in range(first, end):
+        if heaps.place[page] > 0:
+            rescore(heaps, heaps.owner[page], page, found(rule, known, page, parent, out))
+
+
+@compiled
+def link_all(heaps: Heaps, known: Known, rule: int, pages: NDArray[np.int64], parent: int, out: int) -> None:
+    """Score pages again that one more visited page links to."""
+    for page in pages:
+        if heaps.place[page] > 0:
+            score = linked(rule, known, page, parent, out)
+            if score != known.score[page]:
+                rescore(heaps, heaps.owner[page], page, score)
+
+
+@compiled
+def rescore_these(heaps: Heaps, pages: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
+    """Give pages scores, as far as they are pending."""
+    for i in range(pages.size):
+        if heaps.place[pages[i]] > 0:
+            rescore(heaps, heaps.owner[pages[i]], pages[i], scores[i])
+
+
+@compiled
+def _follow(seen: Arrays, heaps: Heaps, known: Known, rule: int, page: int, out: int, first: int) -> None:
+    """Score the new pages of a visited page, then all that it links to; write down their numbers."""
+    score_new(heaps, known, rule, first, seen.counts[0], page, out)
+    for i in range(out):
+        number = find(seen, seen.prints[i])
+        seen.pages[i] = number
+        if number >= 0 and heaps.place[number] > 0:
+            score = linked(rule, known, number, page, out)
+            if score != known.score[number]:
+                rescore(heaps, heaps.owner[number], number, score)
+
+
+@compiled
+def _known_at(address: int) -> Known:
+    table = table_at(address, 6)
+    return Known(
+        array_at(table, 0, np.float64),
+        array_at(table, 1, np.float64),
+        array_at(table, 2, np.float64),
+        array_at(table, 3, np.float64),
+        array_at(table, 4, np.int64),
+        table[10],
+    )
+
+
+@compiled
+def _follow_at(seen: int, heaps: int, known: int, rule: int, page: int, out: int, first: int) -> None:
+    _follow(seen_at(seen), heaps_at(heaps), _known_at(known), rule, page, out, first)
+
+
+@compiled
+def _restore_edges(edges: Edges, logged: NDArray[np.int32]) -> None:
+    at = 0
+    while at < logged.size:
+        count = logged[at + 1]
+        add_edges(edges, logged[at], logged[at + 2 : at + 2 + count])
+        at += 2 + count

@@ -1,0 +1,264 @@
+"""A graph on disk. In: a graph, and what else is known of its pages. Out: a directory; and back, mapped into memory.
+
+`graph.json` says what is there and where it came from; each array is a `.npy` file, so that a graph of 40 million links
+is loaded in no time and shared by the processes that read it. A directory is written beside its place and renamed when
+it is whole.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.clock import Clock, SystemClock
+from weft.errors import UsageError, WeftError
+from weft.graph.model import Graph
+
+FORMAT = 1
+NOTE = "graph.json"
+
+_CLOCK = SystemClock()
+_GRAPH: dict[str, type[np.generic]] = {
+    "first_page": np.int32,
+    "offsets": np.int64,
+    "links": np.int32,
+    "seeds": np.int32,
+    "parent": np.int32,
+    "depth": np.uint8,
+}
+_MORE: dict[str, type[np.generic]] = {"ids": np.int64, "scores": np.float64, "old_scores": np.float64}
+
+
+class Urls:
+    """The pages' URLs, one text cut by offsets.
+
+    >>> urls = Urls.of(["http://a.test/", "http://b.test/"])
+    >>> len(urls), urls[1]
+    (2, 'http://b.test/')
+    """
+
+    def __init__(self, text: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.text = text
+        self.offsets = offsets
+
+    @classmethod
+    def of(cls, urls: list[str]) -> Urls:
+        """The texts of a list."""
+        texts = [url.encode() for url in urls]
+        offsets = np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)])
+        return cls(np.frombuffer(b"".join(texts), dtype=np.uint8), offsets.astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[page] for page in range(len(self)))
+
+    def __getitem__(self, page: int) -> str:
+        if not 0 <= page < len(self):
+            raise IndexError(page)
+        return self.text[self.offsets[page] : self.offsets[page + 1]].tobytes().decode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A graph with what is known of its pages; None where nothing is."""
+
+    graph: Graph
+    ids: NDArray[np.int64] | None = None
+    """The pages' ids in the file they were imported from."""
+    urls: Urls | None = None
+    scores: NDArray[np.float64] | None = None
+    """PageRank."""
+    old_scores: NDArray[np.float64] | None = None
+    """PageRank in an earlier snapshot, times N_old / N; NaN: the page is new."""
+    about: dict[str, Any] = field(default_factory=dict)
+    """Where the graph came from, and when; what was dropped."""
+
+    def id_of(self, pages: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The ids of pages in the imported file, or their numbers where there are none."""
+        return np.asarray(pages, dtype=np.int64) if self.ids is None else np.asarray(self.ids[pages])
+
+
+def save(stored: Stored, path: Path, *, clock: Clock = _CLOCK) -> None:
+    """Write the graph into a directory; one that is there already is replaced if it is a graph."""
+    check_place(path)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir()
+        try:
+            _write(stored, beside, clock)
+            _swap(beside, path)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    except OSError as error:
+        raise WeftError(f"cannot write the graph: {error.strerror or error}", where=str(path)) from error
+
+
+def check_place(path: Path) -> None:
+    """Refuse a place where something other than a graph is; to be asked before the work is done."""
+    if path.is_dir() and ((path / NOTE).exists() or not any(path.iterdir())):
+        return
+    if path.exists():
+        raise UsageError("this is not a graph", where=str(path), todo="give a new directory, or that of a graph")
+
+
+def save_scores(path: Path, scores: NDArray[np.float64], how: dict[str, Any]) -> None:
+    """Put PageRank into a graph that is on disk, and how it was computed."""
+    note = _read_note(path)
+    note["about"]["rank"] = how
+    try:
+        # The numbers first: what is said of them may be missing, not the other way round.
+        _replace(path / "scores.npy", _npy(np.asarray(scores, dtype=np.float64)))
+        _replace(path / NOTE, _bytes(_json(note)))
+    except OSError as error:
+        raise WeftError(f"cannot write the scores: {error.strerror or error}", where=str(path)) from error
+
+
+def load(path: Path) -> Stored:
+    """The graph of a directory, mapped into memory."""
+    note = _read_note(path)
+    pages, sites = note["pages"], note["sites"]
+    lengths = {
+        "first_page": sites + 1,
+        "offsets": pages + 1,
+        "links": note["links"],
+        "seeds": note["seeds"],
+        "parent": pages,
+        "depth": pages,
+        "ids": pages,
+        "scores": pages,
+        "old_scores": pages,
+    }
+    graph = Graph(**{name: _read(path, name, kind, lengths[name]) for name, kind in _GRAPH.items()})
+    more = {
+        name: _read(path, name, kind, lengths[name]) if (path / f"{name}.npy").exists() else None
+        for name, kind in _MORE.items()
+    }
+    return Stored(graph=graph, urls=_read_urls(path, pages), about=note["about"], **more)
+
+
+def _read_note(path: Path) -> dict[str, Any]:
+    where = str(path / NOTE)
+    try:
+        note = msgspec.json.decode((path / NOTE).read_bytes())
+    except (FileNotFoundError, NotADirectoryError) as error:
+        todo = "make one by `weft graph import`, `build` or `generate`"
+        raise UsageError("there is no graph here", where=str(path), todo=todo) from error
+    except (OSError, msgspec.DecodeError) as error:
+        raise UsageError(f"cannot read the graph: {error}", where=where, todo="make it again") from error
+    if not isinstance(note, dict) or note.get("format") != FORMAT:
+        found = note.get("format") if isinstance(note, dict) else None
+        raise UsageError(
+            f"this graph has format {found}, and this version of weft reads format {FORMAT}",
+            where=where,
+            todo="make it again",
+        )
+    if not {"pages", "sites", "links", "seeds", "about"} <= note.keys():
+        raise UsageError("this does not say what the graph holds", where=where, todo="make it again")
+    return note
+
+
+def _read(path: Path, name: str, kind: type[np.generic], length: int) -> NDArray[Any]:
+    file = path / f"{name}.npy"
+    try:
+        array = np.load(file, mmap_mode="r") if length else np.load(file)
+    except (OSError, ValueError, EOFError) as error:
+        raise UsageError(f"the graph is damaged: {error}", where=str(file), todo="make it again") from error
+    if array.dtype != kind or array.shape != (length,):
+        found = f"{array.shape} numbers of type {array.dtype}, not {length} of type {np.dtype(kind)}"
+        raise UsageError(f"the graph is damaged: {found}", where=str(file), todo="make it again")
+    return np.asarray(array)
+
+
+def _read_urls(path: Path, pages: int) -> Urls | None:
+    if not (path / "url_offsets.npy").exists():
+        return None
+    offsets = _read(path, "url_offsets", np.int64, pages + 1)
+    file = path / "urls.bin"
+    try:
+        size = file.stat().st_size
+        if size != offsets[-1]:
+            raise UsageError(
+                f"the graph is damaged: {size} bytes of URLs, not {offsets[-1]}", where=str(file), todo="make it again"
+            )
+        text = np.memmap(file, dtype=np.uint8, mode="r") if size else np.empty(0, dtype=np.uint8)
+    except OSError as error:
+        raise UsageError(f"the graph is damaged: {error}", where=str(file), todo="make it again") from error
+    return Urls(np.asarray(text), offsets)
+
+
+def _write(stored: Stored, folder: Path, clock: Clock) -> None:
+    graph = stored.graph
+    for name in _GRAPH:
+        _put(folder / f"{name}.npy", _npy(getattr(graph, name)))
+    for name in _MORE:
+        if (array := getattr(stored, name)) is not None:
+            _put(folder / f"{name}.npy", _npy(array))
+    if stored.urls is not None:
+        urls = stored.urls
+        _put(folder / "url_offsets.npy", _npy(urls.offsets))
+        _put(folder / "urls.bin", lambda file: file.write(urls.text.data))
+    made = datetime.fromtimestamp(clock.wall(), UTC).isoformat(timespec="seconds")
+    note = {
+        "format": FORMAT,
+        "sites": graph.sites,
+        "pages": graph.pages,
+        "links": len(graph.links),
+        "seeds": len(graph.seeds),
+        "about": {**stored.about, "made": made},
+    }
+    _put(folder / NOTE, _bytes(_json(note)))
+
+
+def _swap(new: Path, path: Path) -> None:
+    """Put a directory in the place of another; there is no moment in which a half-written one is there."""
+    if path.exists():
+        old = path.with_name(f"{new.name}.old")
+        path.rename(old)
+        new.rename(path)
+        shutil.rmtree(old)
+    else:
+        new.rename(path)
+
+
+Writer = Callable[[IO[bytes]], Any]
+
+
+def _npy(array: NDArray[Any]) -> Writer:
+    return lambda file: np.save(file, np.ascontiguousarray(array), allow_pickle=False)
+
+
+def _bytes(data: bytes) -> Writer:
+    return lambda file: file.write(data)
+
+
+def _json(note: dict[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(note), indent=2) + b"\n"
+
+
+def _put(path: Path, write: Writer) -> None:
+    with path.open("wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _replace(path: Path, write: Writer) -> None:
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        _put(beside, write)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

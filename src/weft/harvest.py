@@ -1,0 +1,185 @@
+"""A graph from what a crawl has fetched. In: a crawl's directory. Out: a `Stored` graph with its URLs.
+
+Pages are those that were fetched for good with status 200, parts of pages, robots.txt and sitemaps left out, in the
+order in which they were fetched. Links are in their order on the page; one to an address that redirects counts as one
+to where that leads in the end, and those to pages that were not fetched are counted and left out. Seeds are the pages
+that were given as such, or what they redirect to, in the order in which the crawl was told them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pyarrow import ipc
+
+from weft.errors import UsageError, WeftError
+from weft.graph.assembly import LinkRows, Worth, assemble
+from weft.graph.files import Stored, Urls
+from weft.graph.names import Names, Texts
+from weft.model import FIRST_REQUISITE, Kind
+from weft.store.columns import read_batches
+from weft.store.reading import CrawlFiles
+from weft.urls import fingerprints, site_of
+
+MOST_HOPS = 20  # of a chain of redirects
+
+Ids = NDArray[np.uint64]
+
+_NO_PAGES = pa.array([kind.name.lower() for kind in Kind if kind in {Kind.MAP, Kind.ROBOTS} or kind >= FIRST_REQUISITE])
+_COLUMNS = ("id", "url", "kind", "status", "final", "fetched_at", "redirect")
+
+
+def build(crawl: Path) -> Stored:
+    """The graph of a crawl, also while it runs."""
+    out = CrawlFiles(crawl).out
+    fetched = _read_pages(out)
+    if not fetched.urls:
+        raise UsageError("the graph is empty: no page was fetched", where=str(crawl), todo="let the crawl go on first")
+    numbers = _Numbers(fetched)
+    seeds = numbers.of(_in_order_of_discovery(out, fetched.seeds))
+    rows, beyond = _read_links(out, numbers)
+    site = Names(Texts.of([site_of(url).encode() for url in fetched.urls])).codes
+    if not (seeds >= 0).any():
+        raise UsageError("no seed was fetched", where=str(crawl), todo="let the crawl go on first")
+    made = assemble(site, rows, seeds=seeds[seeds >= 0].astype(np.int32), worth=Worth.of_order(len(fetched.urls)))
+    warnings = []
+    if made.unreached:
+        total = len(fetched.urls)
+        warnings.append(f"{made.unreached:,} of {total:,} pages cannot be reached from any seed and were left out")
+    dropped = {"unreached": made.unreached, "self_links": made.self_links, "repeated_links": made.repeats}
+    return Stored(
+        graph=made.graph,
+        urls=Urls.of([fetched.urls[page] for page in made.pages.tolist()]),
+        about={
+            "source": "crawl",
+            "crawl": str(crawl),
+            "dropped": {**dropped, "links_to_pages_not_fetched": beyond},
+            "warnings": warnings,
+        },
+    )
+
+
+class _Fetched(NamedTuple):
+    """What the pages of a crawl say."""
+
+    ids: Ids
+    urls: list[str]
+    moved: Ids
+    """Ids that redirect …"""
+    target: Ids
+    """… and where to."""
+    seeds: Ids
+
+
+class _Numbers:
+    """From ids to numbers of pages, by way of redirects."""
+
+    def __init__(self, fetched: _Fetched) -> None:
+        self.pages = len(fetched.ids)
+        self.order = np.argsort(fetched.ids)
+        self.ids = fetched.ids[self.order]
+        moves = np.argsort(fetched.moved, kind="stable")
+        self._moved, self._target = fetched.moved[moves], fetched.target[moves]
+
+    def of(self, ids: Ids) -> NDArray[np.int64]:
+        """The number of the page that each id is or leads to, -1 where it was not fetched."""
+        ids = ids.copy()
+        for _ in range(MOST_HOPS):
+            place, found = _places(self._moved, ids)
+            # An address that was fetched as a page is one, whatever it did at another time.
+            found &= ~_places(self.ids, ids)[1]
+            if not found.any():
+                break
+            ids[found] = self._target[place[found]]
+        place, found = _places(self.ids, ids)
+        return np.where(found, self.order[place], -1)
+
+
+def _places(known: Ids, asked: Ids) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Where in a sorted array each id stands, and whether it is there at all."""
+    if not len(known):
+        return np.zeros(len(asked), dtype=np.int64), np.zeros(len(asked), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+    return place, known[place] == asked
+
+
+def _read_pages(out: Path) -> _Fetched:
+    batches = [pa.Table.from_batches([batch]) for batch in _batches(out / "pages", _COLUMNS)]
+    if not batches:
+        none = np.empty(0, dtype=np.uint64)
+        return _Fetched(none, [], none, none, none)
+    table = pa.concat_tables(batches).sort_by("fetched_at")
+    table = table.filter(pc.and_kleene(table["final"], pc.invert(pc.is_in(table["kind"], value_set=_NO_PAGES))))
+    moved = table.filter(pc.is_valid(table["redirect"]))
+    pages = table.filter(pc.equal(table["status"], 200))
+    ids = _ids(pages["id"])
+    first = np.sort(np.unique(ids, return_index=True)[1])  # a page that was fetched again stays where it was
+    return _Fetched(
+        ids=ids[first],
+        urls=pages["url"].take(pa.array(first)).to_pylist(),
+        moved=_ids(moved["id"]),
+        target=np.array(fingerprints(moved["redirect"].to_pylist()), dtype=np.uint64),
+        seeds=_ids(table.filter(pc.equal(table["kind"], "seed"))["id"]),
+    )
+
+
+def _ids(column: Any) -> Ids:
+    return np.asarray(column.to_numpy(), dtype=np.uint64)
+
+
+def _in_order_of_discovery(out: Path, seeds: Ids) -> Ids:
+    """The seeds in the order in which the crawl noted their URLs down."""
+    known = [_ids(batch.column("id")) for batch in _batches(out / "urls", ("id",))]
+    if not known:
+        return seeds
+    noted = np.concatenate(known)
+    ordered = noted[np.isin(noted, seeds)]
+    return np.concatenate([ordered, seeds[~np.isin(seeds, ordered)]])
+
+
+def _read_links(out: Path, numbers: _Numbers) -> tuple[LinkRows, int]:
+    """The links between pages, and how many of theirs led elsewhere; links to parts of pages are no links."""
+    rows = LinkRows(numbers.pages)
+    beyond = 0
+    for batch in _batches(out / "links", ("source", "target", "kind")):
+        followed = batch.filter(pc.less(batch.column("kind"), pa.scalar(int(FIRST_REQUISITE), pa.uint8())))
+        place, known = _places(numbers.ids, _ids(followed.column("source")))
+        target = numbers.of(_ids(followed.column("target"))[known])
+        source = numbers.order[place[known]]
+        beyond += int((target < 0).sum())
+        rows.add(source[target >= 0], target[target >= 0])
+    return rows, beyond
+
+
+def _batches(folder: Path, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    # Open parts are listed first: one that is sealed meanwhile is then found among the sealed ones.
+    growing = sorted(folder.glob("*.arrow.open"))
+    sealed = sorted(folder.glob("*.parquet"))
+    for path in sealed:
+        yield from _sealed(path, columns)
+    for path in growing:
+        final = path.with_name(path.name.removesuffix(".arrow.open") + ".parquet")
+        if final in sealed:
+            continue
+        try:
+            with ipc.open_stream(pa.OSFile(str(path), "rb")) as reader:
+                for batch in read_batches(reader):
+                    yield batch.select(list(columns))
+        except FileNotFoundError:  # it was sealed in this moment
+            yield from _sealed(final, columns)
+        except (OSError, pa.ArrowInvalid):
+            continue  # it holds nothing yet
+
+
+def _sealed(path: Path, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from pq.ParquetFile(path).iter_batches(columns=list(columns), batch_size=1 << 20)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise WeftError(f"cannot read the columns: {error}", where=str(path), todo="is the file whole?") from error

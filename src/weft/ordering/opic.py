@@ -1,0 +1,32 @@
+"""OPIC (P1, after Abiteboul et al. 2003): all pages start with the same cash; the cash of a page that is visited is
+split among the pages it links to; the page with most cash comes first.
+
+Cash sent to a page that was visited already, and that of a page without links, is lost.
+"""
+
+from __future__ import annotations
+
+from weft.compiled import compiled
+from weft.ordering.known import Known
+
+
+@compiled
+def found(_known: Known, _page: int, _parent: int, _out: int) -> float:
+    """The cash every page starts with."""
+    return 1.0
+
+
+@compiled
+def linked(known: Known, page: int, parent: int, out: int) -> float:
+    """Its cash, and its part of the cash of the page that links to it."""
+    return float(known.score[page] + known.score[parent] / out)
+
+
+class Opic:
+    """Most cash first."""
+
+    name = "opic"
+    by_size = False
+    scored = True
+    found = staticmethod(found)
+    linked = staticmethod(linked)

@@ -1,0 +1,22 @@
+"""Random (P1): pages in an order drawn by lot, over all sites; what others are measured by."""
+
+from __future__ import annotations
+
+from weft.compiled import compiled
+from weft.ordering.known import Known, chance, stays
+
+
+@compiled
+def found(known: Known, page: int, _parent: int, _out: int) -> float:
+    """Every page that is found draws a key."""
+    return chance(known.seed, page)
+
+
+class Random:
+    """Any page first."""
+
+    name = "random"
+    by_size = False
+    scored = True
+    found = staticmethod(found)
+    linked = staticmethod(stays)

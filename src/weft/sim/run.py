@@ -1,0 +1,269 @@
+"""One simulation. In: a graph, an ordering, the terms. Out: `Simulated`: the order of the pages, and when.
+
+>>> from weft.graph import Graph
+>>> from weft.ordering import ordering_named
+>>> graph = Graph.from_links([2, 1], [(0, 1), (0, 2), (1, 0)], parent=[-1, 0, -1])
+>>> simulate(graph, ordering_named("breadth-first"), Conditions(wait=0.0)).order.tolist()
+[0, 2, 1]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import UsageError
+from weft.graph import Graph
+from weft.ordering.heaps import TwoLevelHeap
+from weft.ordering.known import NO_PAGE, Known, Ordering, Scored
+from weft.ordering.reranking import Estimate, Every, Reranking, choose_batch, make_edges, rescore_all
+from weft.ordering.rules import PYTHON, rule_of
+from weft.settings import setting
+from weft.sim import core
+from weft.sim.result import Simulated
+from weft.sim.times import PageTimes
+
+_STEP = 50_000  # pages between two signs of progress
+_NONE = np.zeros(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What a simulated crawl keeps to."""
+
+    connections: int = setting(1, "connections at once, each to a site of its own (r)")
+    wait: float = setting(15.0, "seconds between two visits to a site (w)")
+    per_visit: int = setting(1, "pages fetched on one connection (k)")
+    small_wait: float | None = setting(None, "w for sites with few pages; the same when not given")
+    small_site: int = setting(100, "a site has few pages below this number")
+    page_time: float = setting(1.0, "seconds that every page takes, when pages have no times of their own")
+    bandwidth: float = setting(np.inf, "bytes a second that the link moves; pages have latencies and sizes then")
+    kept_latency: float = setting(0.2, "the part of its latency that a page on an open connection still has")
+    rerank: int = setting(100_000, "pages between two computations of PageRank, for batch and partial (K)")
+    rerank_delay: int = setting(0, "downloads from a computation's begin to its effect (d)")
+    iterations: int = setting(2, "iterations of each of these computations")
+    most_pages: int = setting(0, "pages after which to stop; 0: none")
+    seed: int = setting(1, "number that decides about everything that is left to chance")
+
+    def check(self) -> None:
+        """Refuse what cannot be simulated."""
+        for name in ("connections", "per_visit", "rerank", "iterations"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is {getattr(self, name)}", todo="it must be at least 1")
+        for name in ("wait", "page_time", "rerank_delay", "most_pages", "kept_latency"):
+            if not getattr(self, name) >= 0:
+                raise UsageError(f"{name} is {getattr(self, name)}", todo="it must not be negative")
+        if not self.bandwidth > 0:
+            raise UsageError(f"the bandwidth is {self.bandwidth}", todo="give bytes a second, more than none")
+        if self.rerank_delay >= self.rerank:
+            raise UsageError(
+                f"a computation begins every {self.rerank} pages and would take effect {self.rerank_delay} pages later",
+                todo="give a --rerank-delay smaller than --rerank",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What oracles and earlier crawls know, by page of the graph; NaN where they know nothing."""
+
+    true: NDArray[np.float64] | None = None
+    old: NDArray[np.float64] | None = None
+
+    def of(self, name: str, ordering: str) -> NDArray[np.float64]:
+        """The scores of a name that an ordering needs."""
+        scores: NDArray[np.float64] | None = getattr(self, name)
+        if scores is None:
+            what = "the scores of an earlier crawl" if name == "old" else "the true scores of the pages"
+            raise UsageError(
+                f"{ordering} needs {what}, and the graph has none",
+                todo="give a file with --scores, or let `weft graph rank` write it"
+                if name == "true"
+                else "give --old-scores, or a graph that was generated with two snapshots",
+            )
+        return scores
+
+
+class Simulation:
+    """A crawl of a graph in one ordering, from its seeds to its end."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        ordering: Ordering,
+        conditions: Conditions,
+        scores: Scores | None = None,
+        times: PageTimes | None = None,
+    ) -> None:
+        conditions.check()
+        scores = scores or Scores()
+        needs = getattr(ordering, "needs", ())
+        self._ordering = ordering
+        self._conditions = conditions
+        self._graph = graph
+        self._every: Every | None = getattr(ordering, "rerank", None)
+        old = scores.of("old", ordering.name) if "old" in needs else _NONE
+        true = scores.of("true", ordering.name) if "true" in needs else _NONE
+        self._web = core.Web(graph.offsets, graph.links, _page_sites(graph), old, true)
+        self._heaps = TwoLevelHeap(
+            pages=graph.pages, sites=graph.sites, scored=ordering.scored, by_size=ordering.by_size
+        )
+        pages = graph.pages
+        self._known = Known(
+            score=self._heaps.arrays.score,
+            old=np.full(pages, np.nan) if "old" in needs else _NONE.copy(),
+            true=np.full(pages, np.nan) if "true" in needs else _NONE.copy(),
+            past=np.sort(old[~np.isnan(old)]) if "old" in needs else _NONE.copy(),
+            ranked=np.zeros(1, np.int64),
+            seed=conditions.seed,
+        )
+        most_links = int(np.diff(graph.offsets).max()) if pages else 0
+        self._state = core.make_state(pages, graph.sites, conditions.connections, most_links)
+        self._reranking = Reranking(
+            pages=conditions.rerank, delay=conditions.rerank_delay, iterations=conditions.iterations
+        )
+        self._edges = make_edges(pages if self._every else 1, len(graph.links) if self._every else 1)
+        self._estimate = Estimate(pages if self._every else 1, self._reranking)
+        self._snapshot: NDArray[np.float64] | None = None
+        self._snapshot_at = self._effect_at = pages + 1  # downloads
+        self._times = times.arrays() if times is not None else core.Times(*(np.zeros(1, np.float32),) * 3)
+        self._terms = core.Terms(
+            rule=rule_of(ordering),
+            ranked=self._every is not None,
+            connections=conditions.connections,
+            per_visit=conditions.per_visit,
+            wait=conditions.wait,
+            small_wait=conditions.wait if conditions.small_wait is None else conditions.small_wait,
+            small=conditions.small_site,
+            page_time=conditions.page_time,
+            timed=times is not None,
+            bandwidth=conditions.bandwidth,
+            kept_latency=conditions.kept_latency,
+        )
+
+    def __repr__(self) -> str:
+        return f"Simulation({self._ordering.name}, {self.visited} of {self._graph.pages} pages)"
+
+    @property
+    def visited(self) -> int:
+        """Pages visited so far."""
+        return int(self._state.counts[core.VISITED])
+
+    def run(self, progress: Callable[[int], None] = lambda _visited: None) -> Simulated:
+        """Crawl to the end."""
+        began, cpu = time.perf_counter(), time.process_time()
+        self._begin()
+        most = self._conditions.most_pages or self._graph.pages
+        while self.visited < most:
+            goal = min(most, self._snapshot_at, self._effect_at, (self.visited // _STEP + 1) * _STEP)
+            why = core.advance(
+                self._web,
+                self._times,
+                self._terms,
+                self._state,
+                self._heaps.arrays,
+                self._known,
+                self._edges,
+                goal,
+            )
+            if why == core.ASK:
+                self._ask()
+            if self._every is not None:
+                self._rerank()
+            if why == core.DONE:
+                break
+            if why == core.REACHED:
+                progress(self.visited)
+        progress(self.visited)
+        state, n = self._state, self.visited
+        order = np.array(state.order[:n])
+        return Simulated(
+            ordering=self._ordering.name,
+            order=order,
+            finished=np.array(state.finished[:n]),
+            started=np.array(state.started[:n]),
+            site=self._web.site[order],
+            seconds=time.perf_counter() - began,
+            cpu=time.process_time() - cpu,
+            parameters=dataclasses.asdict(self._conditions),
+            bytes_moved=float(state.clock[core.MOVED]),
+        )
+
+    def _begin(self) -> None:
+        """Find the seeds."""
+        arrays, state, known = self._heaps.arrays, self._state, self._known
+        core.open_sites(arrays, self._graph.sites)
+        core.number_seeds(self._web, self._terms, state, known, self._graph.seeds)
+        seeds = int(state.counts[core.FOUND])
+        if self._terms.rule == PYTHON:
+            assert isinstance(self._ordering, Scored)
+            known.score[:seeds] = self._ordering.found(known, np.arange(seeds), NO_PAGE, 0)
+        if self._every is Every.BATCH:
+            first = min(self._reranking.pages, seeds)
+            known.score[:first] = 0.0
+            self._plan(first)
+        elif self._every is Every.PAGES:
+            self._plan(self._reranking.pages)
+        core.push_seeds(self._web, state, arrays)
+
+    def _ask(self) -> None:
+        """Let an ordering in Python score the links of the page that has just finished."""
+        state, known, ordering = self._state, self._known, self._ordering
+        assert isinstance(ordering, Scored)
+        page = int(state.counts[core.OPEN])
+        at = state.page[page]
+        out = int(self._graph.offsets[at + 1] - self._graph.offsets[at])
+        links = state.buffer[:out]
+        new = links[links >= state.counts[core.FIRST_NEW]]
+        known.score[new] = ordering.found(known, new, page, out)
+        scores = np.broadcast_to(np.asarray(ordering.linked(known, links, page, out), np.float64), links.shape)
+        core.apply_scores(self._web, state, self._heaps.arrays, known, np.ascontiguousarray(scores))
+
+    # Scores computed anew.
+
+    def _plan(self, pages: int) -> None:
+        """So many pages from now the next scores take effect."""
+        self._effect_at = self.visited + pages
+        self._snapshot_at = max(self.visited, self._effect_at - self._reranking.delay)
+
+    def _rerank(self) -> None:
+        """Compute what is due, and let it take effect when that is due."""
+        if self.visited >= self._snapshot_at and self._snapshot is None:
+            self._snapshot = self._compute()
+        if self.visited < self._effect_at:
+            return
+        assert self._snapshot is not None
+        arrays, known, state = self._heaps.arrays, self._known, self._state
+        if self._every is Every.PAGES:
+            rescore_all(arrays, known, self._snapshot)
+            self._plan(self._reranking.pages)
+        else:
+            pending = np.flatnonzero(~state.taken[: int(state.counts[core.FOUND])])
+            size = choose_batch(arrays, known, self._snapshot, pending, self._reranking.pages)
+            if size == 0 and pending.size:  # all that was known at the snapshot is visited
+                size = choose_batch(arrays, known, self._compute(), pending, self._reranking.pages)
+            self._plan(size or self._graph.pages + 1)
+        self._snapshot = None
+
+    def _compute(self) -> NDArray[np.float64]:
+        return self._estimate.compute(self._edges, self.visited, int(self._state.counts[core.FOUND])).copy()
+
+
+def _page_sites(graph: Graph) -> NDArray[np.int32]:
+    return np.repeat(np.arange(graph.sites, dtype=np.int32), np.diff(graph.first_page))
+
+
+def simulate(
+    graph: Graph,
+    ordering: Ordering,
+    conditions: Conditions | None = None,
+    scores: Scores | None = None,
+    times: PageTimes | None = None,
+    progress: Callable[[int], None] = lambda _visited: None,
+) -> Simulated:
+    """Crawl a graph in an ordering."""
+    return Simulation(graph, ordering, conditions or Conditions(), scores, times).run(progress)

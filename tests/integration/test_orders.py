@@ -1,0 +1,98 @@
+"""One ordering, two worlds: the live crawler visits the pages of a web in the order in which the simulator does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.crawling import crawl, make_web, rows
+
+from weft.graph.rank import pagerank
+from weft.ordering import ordering_named
+from weft.sim.run import Conditions, Scores, simulate
+from weft.testbed.bed import Bed, serving
+from weft.testbed.options import PLAIN
+
+PAGES = 5000
+RERANK = 300  # pages between two computations of PageRank
+WITHOUT_ORACLE = (
+    "backlink",
+    "batch",
+    "breadth-first",
+    "depth",
+    "larger-sites-first",
+    "length",
+    "opic",
+    "opic-seeds",
+    "partial",
+    "random",
+)
+WITH_ORACLE = ("historical-omniscient", "historical-parent", "historical-random", "historical-zero", "omniscient")
+
+
+@pytest.fixture(scope="module")
+def bed() -> Iterator[Bed]:
+    """A web that equals its graph."""
+    with serving(make_web(PLAIN, sites=60, pages=PAGES, largest=1500)) as bed:
+        yield bed
+
+
+def live_order(bed: Bed, out: Path, ordering: str, **changes: Any) -> list[int]:
+    """The pages in the order in which a crawl with one connection and no waits visits them."""
+    summary = crawl(
+        bed,
+        out,
+        ordering=ordering,
+        connections=1,
+        per_visit=1,
+        max_site_pages=PAGES,
+        robots="ignore",
+        sitemaps=False,
+        random_seed=3,
+        rerank=RERANK,
+        rerank_delay=0,
+        **changes,
+    )
+    assert summary.why == "done"
+    pages = (bed.web.page(url) for (url,) in rows(out, "url", "final order by fetched_at"))
+    return [page for page in pages if page is not None]
+
+
+def first_difference(one: list[int], other: list[int]) -> str:
+    """Where two orders part, for people."""
+    at = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return f"{len(one)} and {len(other)} pages; different from place {at}: {one[at : at + 5]}, {other[at : at + 5]}"
+
+
+@pytest.mark.parametrize("ordering", WITHOUT_ORACLE)
+def test_orders__live_and_simulated_are_the_same(bed: Bed, tmp_path: Path, ordering: str) -> None:
+    """With one connection and no waits, against a real server."""
+    conditions = Conditions(wait=0.0, rerank=RERANK, seed=3)
+    simulated = simulate(bed.web.graph, ordering_named(ordering), conditions).order.tolist()
+    live = live_order(bed, tmp_path / "crawl", ordering)
+    assert len(simulated) == PAGES
+    assert live == simulated, first_difference(live, simulated)
+
+
+@pytest.mark.parametrize("ordering", WITH_ORACLE)
+def test_orders__with_scores_from_a_file(bed: Bed, tmp_path: Path, ordering: str) -> None:
+    """The same for orderings that are told scores."""
+    graph = bed.web.graph
+    true = pagerank(graph.offsets, graph.links)
+    old = np.where(np.arange(graph.pages) % 3 == 0, np.nan, true[::-1])
+    simulated = simulate(
+        graph, ordering_named(ordering), Conditions(wait=0.0, seed=3), Scores(true=true, old=old)
+    ).order.tolist()
+    files = {}
+    for name, scores in (("true", true), ("old", old)):
+        files[name] = tmp_path / f"{name}.tsv"
+        known = [(bed.web.url(page), score) for page, score in enumerate(scores.tolist()) if score == score]
+        files[name].write_text("".join(f"{url}\t{score!r}\n" for url, score in known))
+    given = {"scores": str(files["true" if ordering == "omniscient" else "old"])}
+    if ordering == "historical-omniscient":
+        given["oracle"] = str(files["true"])
+    live = live_order(bed, tmp_path / "crawl", ordering, **given)
+    assert live == simulated, first_difference(live, simulated)

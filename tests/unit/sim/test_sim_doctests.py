@@ -1,0 +1,16 @@
+"""The examples in the docstrings of weft.sim are true."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["metrics", "page", "plots"])
+def test_sim_doctests__examples_are_true(name: str) -> None:
+    """Every example gives what it says."""
+    failed, tried = doctest.testmod(importlib.import_module(f"weft.sim.{name}"))
+    assert tried > 0
+    assert failed == 0
