@@ -31,6 +31,15 @@ def compiled(function: Function) -> Function:
     return cast("Function", dispatcher)
 
 
+def inlined(function: Function) -> Function:
+    """Compile as a part of whatever calls it: for the smallest functions in the hottest loops.
+
+    A tuple of arrays is handed over by value, a hundred words of it, at every call that remains one.
+    """
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    return cast("Function", dispatcher)
+
+
 def _tolerant(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]]:
     """What an older weft left in the cache may name classes that are no more: then nothing is cached."""
 

@@ -40,7 +40,7 @@ def bed() -> Iterator[Bed]:
         yield bed
 
 
-def live_order(bed: Bed, out: Path, ordering: str, **changes: Any) -> list[int]:
+def live_order(bed: Bed, out: Path, ordering: str, *, why: str = "done", **changes: Any) -> list[int]:
     """The pages in the order in which a crawl with one connection and no waits visits them."""
     summary = crawl(
         bed,
@@ -56,7 +56,7 @@ def live_order(bed: Bed, out: Path, ordering: str, **changes: Any) -> list[int]:
         rerank_delay=0,
         **changes,
     )
-    assert summary.why == "done"
+    assert summary.why == why
     pages = (bed.web.page(url) for (url,) in rows(out, "url", "final order by fetched_at"))
     return [page for page in pages if page is not None]
 
@@ -77,6 +77,15 @@ def test_orders__live_and_simulated_are_the_same(bed: Bed, tmp_path: Path, order
     assert live == simulated, first_difference(live, simulated)
 
 
+@pytest.mark.parametrize("ordering", ["backlink", "larger-sites-first", "length", "opic", "random"])
+def test_orders__are_the_same_over_a_restart(bed: Bed, tmp_path: Path, ordering: str) -> None:
+    """What pages were worth when the crawl was stopped they are worth when it goes on."""
+    simulated = simulate(bed.web.graph, ordering_named(ordering), Conditions(wait=0.0, seed=3)).order.tolist()
+    live_order(bed, tmp_path / "crawl", ordering, max_pages=PAGES // 2, why="page limit")
+    live = live_order(bed, tmp_path / "crawl", ordering)
+    assert live == simulated, first_difference(live, simulated)
+
+
 @pytest.mark.parametrize("ordering", WITH_ORACLE)
 def test_orders__with_scores_from_a_file(bed: Bed, tmp_path: Path, ordering: str) -> None:
     """The same for orderings that are told scores."""
@@ -89,7 +98,7 @@ def test_orders__with_scores_from_a_file(bed: Bed, tmp_path: Path, ordering: str
     files = {}
     for name, scores in (("true", true), ("old", old)):
         files[name] = tmp_path / f"{name}.tsv"
-        known = [(bed.web.url(page), score) for page, score in enumerate(scores.tolist()) if score == score]
+        known = [(bed.web.url(page), score) for page, score in enumerate(scores.tolist()) if not np.isnan(score)]
         files[name].write_text("".join(f"{url}\t{score!r}\n" for url, score in known))
     given = {"scores": str(files["true" if ordering == "omniscient" else "old"])}
     if ordering == "historical-omniscient":

@@ -68,18 +68,26 @@ def _warm() -> None:
     from weft.frontier.politeness import Politeness
     from weft.frontier.scope import Selection
     from weft.frontier.sites import Overrides
+    from weft.graph import Graph
+    from weft.graph.rank import pagerank
+    from weft.model import Kind
+    from weft.ordering import ordering_named
+    from weft.ordering.opic import Opic
     from weft.ordering.priority import Priority
     from weft.parse.apart import suspicious
+    from weft.sim.report import measure
+    from weft.sim.run import Conditions, simulate
     from weft.store.digests import Digests
     from weft.testbed.warm import warm
     from weft.urls import UrlRules
 
     with tempfile.TemporaryDirectory() as folder:
-        for again in (False, True):
+        for number, ordering in enumerate((Priority(), Priority(), Opic())):
+            again = number == 1
             frontier = LocalFrontier(
-                path=Path(folder) / "frontier.log",
+                path=Path(folder) / f"{ordering.name}.log",
                 clock=VirtualClock(),
-                ordering=Priority(),
+                ordering=ordering,
                 politeness=Politeness(wait=0.0),
                 selection=Selection(),
                 retries=Retries(),
@@ -98,11 +106,18 @@ def _warm() -> None:
                     frontier.give_back(visit, turn)
                     turn = frontier.turn(visit)
                     frontier.url_of(0 if turn is None else turn.id)
+                    if turn is not None:
+                        frontier.visited(turn, [turn.id, 1], [Kind.A, Kind.A])
                 frontier.enter(visit, "127.0.0.1")
                 frontier.leave(visit, took=0.0)
             frontier.commit(marks={})
             frontier.close()
     suspicious(b"<b " * 3000)
+    graph = Graph.from_links([2, 1], [(0, 1), (0, 2), (1, 0)], parent=[-1, 0, -1])
+    scores = pagerank(graph.offsets, graph.links)
+    for name in ("opic", "partial"):
+        result = simulate(graph, ordering_named(name), Conditions(wait=0.0, rerank=1))
+        measure(result, scores)
     digests = Digests(most=4)
     for number in range(6):
         digests.find(bytes([number]) * 20)

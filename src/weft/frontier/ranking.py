@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import address_of, array_at, compiled, reserve, table_at, table_of
+from weft.compiled import address_of, compiled, reserve, table_of
 from weft.frontier.log import Commit
 from weft.frontier.oracle import Oracle
 from weft.frontier.seen import BATCH, Arrays, Seen, find, seen_at
 from weft.ordering import Scored
 from weft.ordering.heaps import Heaps, TwoLevelHeap, heaps_at, rescore
-from weft.ordering.known import NO_PAGE, Known
+from weft.ordering.known import NO_PAGE, Known, known_at
 from weft.ordering.reranking import Edges, Estimate, Every, Reranking, add_edges, choose_batch, make_edges, rescore_all
 from weft.ordering.rules import PYTHON, found, linked, rule_of
 
@@ -88,6 +88,9 @@ class Ranking:
         own = self._seen.fingerprints[page]
         links = [target for target in dict.fromkeys(targets) if target != own]
         out = len(links)
+        if out == 0:
+            self._note_edges(page, [])
+            return
         if self._rule == PYTHON or out > BATCH:
             self._visited_slowly(page, links)
         else:
@@ -164,8 +167,7 @@ class Ranking:
             link_all(self._heaps.arrays, self.known, self._rule, numbers, page, out)
         if self._every is None:
             self._changed.frombytes(numbers.astype(np.int32).tobytes())
-        else:
-            self._note_edges(page, numbers.tolist())
+        self._note_edges(page, numbers.tolist())
 
     def _apply(self, pages: NDArray[np.int64], scores: Any) -> None:
         rescore_these(self._heaps.arrays, pages, np.array(np.broadcast_to(scores, pages.shape), np.float64))
@@ -173,6 +175,8 @@ class Ranking:
     # Scores computed anew.
 
     def _note_edges(self, page: int, links: list[int]) -> None:
+        if self._every is None:
+            return
         self._new_edges.extend((page, len(links), *links))
         add_edges(self._edges, page, np.array(links, np.int32))
 
@@ -293,21 +297,8 @@ def _follow(seen: Arrays, heaps: Heaps, known: Known, rule: int, page: int, out:
 
 
 @compiled
-def _known_at(address: int) -> Known:
-    table = table_at(address, 6)
-    return Known(
-        array_at(table, 0, np.float64),
-        array_at(table, 1, np.float64),
-        array_at(table, 2, np.float64),
-        array_at(table, 3, np.float64),
-        array_at(table, 4, np.int64),
-        table[10],
-    )
-
-
-@compiled
 def _follow_at(seen: int, heaps: int, known: int, rule: int, page: int, out: int, first: int) -> None:
-    _follow(seen_at(seen), heaps_at(heaps), _known_at(known), rule, page, out, first)
+    _follow(seen_at(seen), heaps_at(heaps), known_at(known), rule, page, out, first)
 
 
 @compiled

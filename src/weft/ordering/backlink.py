@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from weft.compiled import compiled
+from weft.compiled import inlined
 from weft.ordering.known import Known
 
 
-@compiled
+@inlined
 def found(_known: Known, _page: int, _parent: int, _out: int) -> float:
     """No link is counted yet; a seed that nobody links to stays last."""
     return 0.0
 
 
-@compiled
+@inlined
 def linked(known: Known, page: int, _parent: int, _out: int) -> float:
     """One link more."""
     return float(known.score[page] + 1.0)

@@ -4,12 +4,12 @@ so on. Pages found meanwhile wait for the next batch. The first batch is seeds.
 
 from __future__ import annotations
 
-from weft.compiled import compiled
+from weft.compiled import inlined
 from weft.ordering.known import HELD, Known, stays
 from weft.ordering.reranking import Every
 
 
-@compiled
+@inlined
 def found(_known: Known, _page: int, _parent: int, _out: int) -> float:
     """It waits for the next batch."""
     return HELD

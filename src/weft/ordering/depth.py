@@ -6,11 +6,11 @@ holds their pages back, a page found late may still be nearer than one found ear
 
 from __future__ import annotations
 
-from weft.compiled import compiled
+from weft.compiled import inlined
 from weft.ordering.known import Known, stays
 
 
-@compiled
+@inlined
 def found(known: Known, _page: int, parent: int, _out: int) -> float:
     """One link further from the seeds than the page it was found on. The score is the depth, below zero."""
     return float(known.score[parent] - 1.0) if parent >= 0 else 0.0

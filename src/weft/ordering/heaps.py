@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import address_of, array_at, compiled, reserve, table_at, table_of
+from weft.compiled import address_of, array_at, compiled, inlined, reserve, table_at, table_of
 
 
 def _capacities() -> NDArray[np.int64]:
@@ -65,13 +65,13 @@ class TwoLevelHeap:
         self.arrays = _make_heaps(pages=pages, sites=sites, scored=scored, by_size=by_size)
         self._table = table_of(self.arrays)
         address = self.address = address_of(self._table)
-        self.add_site = partial(_add_site, address)
-        self.push = partial(_push, address)
-        self.pop = partial(_pop, address)
-        self.set_ready = partial(_set_ready, address)
-        self.set_unready = partial(_set_unready, address)
-        self.take_site = partial(_take_site, address)
-        self.rescore = partial(_rescore, address)
+        self.add_site = partial(add_site_at, address)
+        self.push = partial(push_at, address)
+        self.pop = partial(pop_at, address)
+        self.set_ready = partial(set_ready_at, address)
+        self.set_unready = partial(set_unready_at, address)
+        self.take_site = partial(take_site_at, address)
+        self.rescore = partial(rescore_at, address)
 
     def __repr__(self) -> str:
         return f"TwoLevelHeap({self.arrays.counts[PENDING]} pages, {self.arrays.counts[IN_HEAP]} sites ready)"
@@ -249,44 +249,51 @@ def heaps_at(address: int) -> Heaps:
 
 
 @compiled
-def _add_site(address: int, site: int) -> None:
+def add_site_at(address: int, site: int) -> None:
+    """`add_site` of the heaps at an address."""
     add_site(heaps_at(address), site)
 
 
 @compiled
-def _push(address: int, site: int, page: int) -> None:
+def push_at(address: int, site: int, page: int) -> None:
+    """`push` of the heaps at an address."""
     push(heaps_at(address), site, page)
 
 
 @compiled
-def _pop(address: int, site: int) -> int:
+def pop_at(address: int, site: int) -> int:
+    """`pop` of the heaps at an address."""
     return pop(heaps_at(address), site)
 
 
 @compiled
-def _set_ready(address: int, site: int) -> None:
+def set_ready_at(address: int, site: int) -> None:
+    """`set_ready` of the heaps at an address."""
     set_ready(heaps_at(address), site)
 
 
 @compiled
-def _set_unready(address: int, site: int) -> None:
+def set_unready_at(address: int, site: int) -> None:
+    """`set_unready` of the heaps at an address."""
     set_unready(heaps_at(address), site)
 
 
 @compiled
-def _take_site(address: int) -> int:
+def take_site_at(address: int) -> int:
+    """`take_site` of the heaps at an address."""
     return take_site(heaps_at(address))
 
 
 @compiled
-def _rescore(address: int, site: int, page: int, score: float) -> None:
+def rescore_at(address: int, site: int, page: int, score: float) -> None:
+    """`rescore` of the heaps at an address."""
     rescore(heaps_at(address), site, page, score)
 
 
 # The heap of pages within a site.
 
 
-@compiled
+@inlined
 def _earlier(heaps: Heaps, a: int, b: int) -> bool:
     """Does page a come before page b?"""
     if heaps.score.size > 1 and heaps.score[a] != heaps.score[b]:
@@ -294,13 +301,13 @@ def _earlier(heaps: Heaps, a: int, b: int) -> bool:
     return a < b
 
 
-@compiled
+@inlined
 def _held(heaps: Heaps, site: int) -> bool:
     """Do all pages of a site wait for another score? Its best one tells."""
     return heaps.score.size > 1 and heaps.score[heaps.pool[heaps.block[site]]] == -np.inf
 
 
-@compiled
+@inlined
 def _page_up(heaps: Heaps, base: int, at: int) -> int:
     """Let the page at a place rise to where it belongs; return that place."""
     pool = heaps.pool
@@ -320,7 +327,7 @@ def _page_up(heaps: Heaps, base: int, at: int) -> int:
     return at
 
 
-@compiled
+@inlined
 def _page_down(heaps: Heaps, base: int, n: int, at: int) -> None:
     """Let the page at a place sink to where it belongs among the first n."""
     pool = heaps.pool
@@ -346,7 +353,7 @@ def _page_down(heaps: Heaps, base: int, n: int, at: int) -> None:
 # The heap of sites.
 
 
-@compiled
+@inlined
 def _ahead(heaps: Heaps, a: int, b: int) -> bool:
     """Does site a come before site b? Both have pending pages."""
     if heaps.by_size and heaps.length[a] != heaps.length[b]:
@@ -356,7 +363,7 @@ def _ahead(heaps: Heaps, a: int, b: int) -> bool:
     return bool(top_a < top_b) if heaps.by_size else _earlier(heaps, top_a, top_b)
 
 
-@compiled
+@inlined
 def _enter(heaps: Heaps, site: int) -> None:
     n = heaps.counts[IN_HEAP]
     heaps.counts[IN_HEAP] = n + 1
@@ -365,7 +372,7 @@ def _enter(heaps: Heaps, site: int) -> None:
     _site_up(heaps, n)
 
 
-@compiled
+@inlined
 def _leave(heaps: Heaps, site: int) -> None:
     n = heaps.counts[IN_HEAP] - 1
     heaps.counts[IN_HEAP] = n
@@ -378,7 +385,7 @@ def _leave(heaps: Heaps, site: int) -> None:
             _site_down(heaps, at)
 
 
-@compiled
+@inlined
 def _site_up(heaps: Heaps, at: int) -> bool:
     sites = heaps.sites
     site = sites[at]
@@ -396,7 +403,7 @@ def _site_up(heaps: Heaps, at: int) -> bool:
     return at != start
 
 
-@compiled
+@inlined
 def _site_down(heaps: Heaps, at: int) -> None:
     sites = heaps.sites
     n = heaps.counts[IN_HEAP]
@@ -420,7 +427,7 @@ def _site_down(heaps: Heaps, at: int) -> None:
 # Blocks of the pool. A free block holds the start of the next free one of its kind in its first two slots.
 
 
-@compiled
+@inlined
 def _allocate(heaps: Heaps, kind: int) -> int:
     start = heaps.free[kind]
     if start >= 0:
@@ -434,7 +441,7 @@ def _allocate(heaps: Heaps, kind: int) -> int:
     return int(start)
 
 
-@compiled
+@inlined
 def _release(heaps: Heaps, start: int, kind: int) -> None:
     following = heaps.free[kind]
     heaps.pool[start] = following & 0x7FFFFFFF if following >= 0 else 0

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from weft.compiled import compiled
+from weft.compiled import inlined
 from weft.ordering.known import Known, chance, stays
 
 
-@compiled
+@inlined
 def zero(known: Known, page: int, _parent: int, _out: int) -> float:
     """New pages after all old ones."""
     old = known.old[page]
     return 0.0 if old != old else float(old)  # noqa: PLR0124  that is NaN
 
 
-@compiled
+@inlined
 def random(known: Known, page: int, parent: int, _out: int) -> float:
     """A new page has the score of an old one drawn by lot; a new seed has none."""
     old = known.old[page]
@@ -24,7 +24,7 @@ def random(known: Known, page: int, parent: int, _out: int) -> float:
     return float(known.past[int(chance(known.seed, page) * known.past.size)])
 
 
-@compiled
+@inlined
 def parent(known: Known, page: int, parent: int, out: int) -> float:
     """A new page has the score of the page it was found on, divided by the links on that; a new seed has none."""
     old = known.old[page]
@@ -33,7 +33,7 @@ def parent(known: Known, page: int, parent: int, out: int) -> float:
     return 0.0 if parent < 0 else float(known.score[parent] / out)
 
 
-@compiled
+@inlined
 def omniscient(known: Known, page: int, _parent: int, _out: int) -> float:
     """An oracle knows the score of a new page."""
     old = known.old[page]

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import compiled
+from weft.compiled import array_at, compiled, inlined, table_at
 
 HELD: Final = -np.inf  # the score of a page that waits until it is given another one, whatever else is there
 NO_PAGE: Final = -1  # the parent of a seed
@@ -54,12 +54,26 @@ class Scored(Ordering, Protocol):
 
 
 @compiled
+def known_at(address: int) -> Known:
+    """The arrays whose table lies at an address."""
+    table = table_at(address, 6)
+    return Known(
+        array_at(table, 0, np.float64),
+        array_at(table, 1, np.float64),
+        array_at(table, 2, np.float64),
+        array_at(table, 3, np.float64),
+        array_at(table, 4, np.int64),
+        table[10],
+    )
+
+
+@inlined
 def stays(known: Known, page: int, _parent: int, _out: int) -> float:
     """Another link to a page changes nothing."""
     return float(known.score[page])
 
 
-@compiled
+@inlined
 def chance(seed: int, page: int) -> float:
     """A number between 0 and 1, drawn once for every page of a crawl: the same in every run of one seed.
 

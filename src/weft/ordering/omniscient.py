@@ -5,11 +5,11 @@ A page can still be visited only when a page that links to it was, and its site 
 
 from __future__ import annotations
 
-from weft.compiled import compiled
+from weft.compiled import inlined
 from weft.ordering.known import Known, stays
 
 
-@compiled
+@inlined
 def found(known: Known, page: int, _parent: int, _out: int) -> float:
     """What the oracle says; a page it does not know comes last."""
     true = known.true[page]

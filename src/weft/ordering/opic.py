@@ -6,17 +6,17 @@ Cash sent to a page that was visited already, and that of a page without links, 
 
 from __future__ import annotations
 
-from weft.compiled import compiled
+from weft.compiled import inlined
 from weft.ordering.known import Known
 
 
-@compiled
+@inlined
 def found(_known: Known, _page: int, _parent: int, _out: int) -> float:
     """The cash every page starts with."""
     return 1.0
 
 
-@compiled
+@inlined
 def linked(known: Known, page: int, parent: int, out: int) -> float:
     """Its cash, and its part of the cash of the page that links to it."""
     return float(known.score[page] + known.score[parent] / out)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from weft.compiled import compiled
+from weft.compiled import inlined
 from weft.ordering.known import Known
 from weft.ordering.opic import linked
 
 
-@compiled
+@inlined
 def found(_known: Known, _page: int, parent: int, _out: int) -> float:
     """Seeds start with cash, others with none."""
     return 1.0 if parent < 0 else 0.0

@@ -4,18 +4,18 @@ the next time, the sum of what the pages that link to it would give it.
 
 from __future__ import annotations
 
-from weft.compiled import compiled
+from weft.compiled import inlined
 from weft.ordering.known import Known
 from weft.ordering.reranking import Every
 
 
-@compiled
+@inlined
 def found(_known: Known, _page: int, parent: int, _out: int) -> float:
     """Seeds are equal at the start; others have what their links give them."""
     return 1.0 if parent < 0 else 0.0
 
 
-@compiled
+@inlined
 def linked(known: Known, page: int, parent: int, out: int) -> float:
     """A part of the score of the page that links to it, if it is new; others keep theirs."""
     had = known.score[page]

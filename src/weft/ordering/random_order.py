@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from weft.compiled import compiled
+from weft.compiled import inlined
 from weft.ordering.known import Known, chance, stays
 
 
-@compiled
+@inlined
 def found(known: Known, page: int, _parent: int, _out: int) -> float:
     """Every page that is found draws a key."""
     return chance(known.seed, page)

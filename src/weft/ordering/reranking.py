@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import compiled, reserve
+from weft.compiled import array_at, compiled, reserve, table_at
 from weft.ordering.heaps import Heaps, reheap
 from weft.ordering.known import HELD, Known
 
@@ -54,6 +54,18 @@ def make_edges(pages: int, links: int) -> Edges:
     """An empty graph with room for so many pages and links; only what is used takes memory."""
     return Edges(
         reserve(pages, np.int32), reserve(pages + 1, np.int64), reserve(links, np.int32), np.zeros(1, np.int64)
+    )
+
+
+@compiled
+def edges_at(address: int) -> Edges:
+    """The arrays whose table lies at an address."""
+    table = table_at(address, 4)
+    return Edges(
+        array_at(table, 0, np.int32),
+        array_at(table, 1, np.int64),
+        array_at(table, 2, np.int32),
+        array_at(table, 3, np.int64),
     )
 
 

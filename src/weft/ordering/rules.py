@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from weft.compiled import compiled
+from weft.compiled import inlined
 from weft.ordering import backlink, batch, depth, historical, omniscient, opic, opic_seeds, partial, random_order
 from weft.ordering.known import Known, Ordering, stays
 
@@ -42,7 +42,7 @@ def rule_of(ordering: Ordering) -> int:
     return _NUMBERS.get(ordering.name, PYTHON) if ours else PYTHON
 
 
-@compiled
+@inlined
 def found(rule: int, known: Known, page: int, parent: int, out: int) -> float:
     """The score of a page that is found."""
     if rule == _RANDOM:
@@ -70,7 +70,7 @@ def found(rule: int, known: Known, page: int, parent: int, out: int) -> float:
     return omniscient.found(known, page, parent, out)
 
 
-@compiled
+@inlined
 def linked(rule: int, known: Known, page: int, parent: int, out: int) -> float:
     """The score of a page that one more visited page links to."""
     if rule == _BACKLINK:

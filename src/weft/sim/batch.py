@@ -1,5 +1,5 @@
-"""Short-term scheduling: a batch from the middle of a crawl, downloaded alone. In: a graph, the pages visited so far. Out:
-the batch as a graph of its own, and how its download goes.
+"""Short-term scheduling: a batch from the middle of a crawl, downloaded alone. In: a graph, the pages visited so far.
+Out: the batch as a graph of its own, and how its download goes.
 
 A crawler that works in batches fetches a fixed set of pages, whatever it finds meanwhile (Castillo et al. 2004, section
 6). What matters then is how many sites the batch has and how unequally its pages lie on them: a site allows one
@@ -10,7 +10,7 @@ are all seeds.
 >>> pending_after(graph, np.array([0, 3])).tolist()
 [1, 2, 4]
 >>> choose(graph, np.array([0, 3]), 2, Choice.SPREAD).tolist()
-[1, 4]
+[4, 1]
 >>> alone(graph, np.array([4, 1, 2])).graph
 Graph(sites=2, pages=3, links=0)
 """

@@ -13,15 +13,15 @@ runs slower the more the link is asked for, tells when each of them ends.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import compiled, reserve
-from weft.ordering.heaps import Heaps, add_site, pop, push, rescore, set_ready, take_site
-from weft.ordering.known import NO_PAGE, Known
-from weft.ordering.reranking import Edges, add_edges
+from weft.compiled import array_at, compiled, inlined, reserve, table_at
+from weft.ordering.heaps import add_site_at, pop_at, push_at, rescore_at, set_ready_at, take_site_at
+from weft.ordering.known import NO_PAGE, Known, known_at
+from weft.ordering.reranking import Edges, add_edges, edges_at
 from weft.ordering.rules import PYTHON, UNSCORED, found, linked
 
 # Why `advance` returns.
@@ -136,15 +136,84 @@ def _make_events(most: int) -> Events:
     return Events(np.zeros(most), np.zeros(most, np.int64), np.zeros(most, np.int32), np.zeros(1, np.int64))
 
 
+# Compiled functions that are given arrays count who uses them, by an instruction that all processors must agree on. It
+# would take half of the time here: so they are given addresses, where the arrays are found again without a count.
+
+
+class Tables(NamedTuple):
+    """Addresses of tables of arrays."""
+
+    web: int
+    times: int
+    state: int
+    heaps: int
+    known: int
+    edges: int
+
+
+@compiled
+def _web_at(address: int) -> Web:
+    table = table_at(address, 5)
+    return Web(
+        array_at(table, 0, np.int64),
+        array_at(table, 1, np.int32),
+        array_at(table, 2, np.int32),
+        array_at(table, 3, np.float64),
+        array_at(table, 4, np.float64),
+    )
+
+
+@compiled
+def _times_at(address: int) -> Times:
+    table = table_at(address, 3)
+    return Times(array_at(table, 0, np.float32), array_at(table, 1, np.float32), array_at(table, 2, np.float32))
+
+
+@compiled
+def _events_at(table: NDArray[np.int64], place: int) -> Events:
+    return Events(
+        array_at(table, place, np.float64),
+        array_at(table, place + 1, np.int64),
+        array_at(table, place + 2, np.int32),
+        array_at(table, place + 3, np.int64),
+    )
+
+
+@compiled
+def _state_at(address: int) -> State:
+    table = table_at(address, 20)
+    return State(
+        array_at(table, 0, np.int32),
+        array_at(table, 1, np.int32),
+        array_at(table, 2, np.bool_),
+        array_at(table, 3, np.int32),
+        array_at(table, 4, np.float64),
+        array_at(table, 5, np.float64),
+        array_at(table, 6, np.float64),
+        array_at(table, 7, np.int32),
+        array_at(table, 8, np.int32),
+        _events_at(table, 9),
+        _events_at(table, 13),
+        array_at(table, 17, np.int32),
+        array_at(table, 18, np.int64),
+        array_at(table, 19, np.float64),
+    )
+
+
+def arrays_of(state: State) -> tuple[NDArray[Any], ...]:
+    """All arrays of the state, for a table of them."""
+    return (*state[:9], *state.later, *state.transfers, *state[11:])
+
+
 # Discovery.
 
 
 @compiled
-def open_sites(heaps: Heaps, sites: int) -> None:
+def open_sites(heaps: int, sites: int) -> None:
     """All sites are there, and ready."""
     for site in range(sites):
-        add_site(heaps, site)
-        set_ready(heaps, site)
+        add_site_at(heaps, site)
+        set_ready_at(heaps, site)
 
 
 @compiled
@@ -158,13 +227,13 @@ def number_seeds(web: Web, terms: Terms, state: State, known: Known, seeds: NDAr
 
 
 @compiled
-def push_seeds(web: Web, state: State, heaps: Heaps) -> None:
+def push_seeds(web: Web, state: State, heaps: int) -> None:
     """Let the seeds be pending."""
     for number in range(state.counts[FOUND]):
-        push(heaps, web.site[state.page[number]], number)
+        push_at(heaps, web.site[state.page[number]], number)
 
 
-@compiled
+@inlined
 def _find(web: Web, state: State, known: Known, page: int) -> int:
     """Give a page of the graph the next number."""
     number = state.counts[FOUND]
@@ -179,8 +248,8 @@ def _find(web: Web, state: State, known: Known, page: int) -> int:
     return int(number)
 
 
-@compiled
-def _follow(web: Web, terms: Terms, state: State, heaps: Heaps, known: Known, edges: Edges, number: int) -> None:
+@inlined
+def _follow(web: Web, terms: Terms, state: State, heaps: int, known: Known, edges: Edges, number: int) -> None:
     """Work off the links of a page that has finished."""
     page = state.page[number]
     start, end = web.offsets[page], web.offsets[page + 1]
@@ -195,15 +264,15 @@ def _follow(web: Web, terms: Terms, state: State, heaps: Heaps, known: Known, ed
             state.buffer[i - start] = at
         if terms.rule == UNSCORED:
             if is_new:
-                push(heaps, web.site[target], at)
+                push_at(heaps, web.site[target], at)
         elif is_new:
             known.score[at] = found(terms.rule, known, at, number, out)
             known.score[at] = linked(terms.rule, known, at, number, out)
-            push(heaps, web.site[target], at)
+            push_at(heaps, web.site[target], at)
         elif not state.taken[at]:
             score = linked(terms.rule, known, at, number, out)
             if score != known.score[at]:
-                rescore(heaps, web.site[target], at, score)
+                rescore_at(heaps, web.site[target], at, score)
     if terms.ranked:
         add_edges(edges, number, state.buffer[:out])
 
@@ -222,7 +291,7 @@ def _number_links(web: Web, state: State, known: Known, number: int) -> None:
 
 
 @compiled
-def apply_scores(web: Web, state: State, heaps: Heaps, known: Known, scores: NDArray[np.float64]) -> None:
+def apply_scores(web: Web, state: State, heaps: int, known: Known, scores: NDArray[np.float64]) -> None:
     """Take in what Python said about the links in `buffer`."""
     new = state.counts[FIRST_NEW]
     for i in range(scores.size):
@@ -230,9 +299,9 @@ def apply_scores(web: Web, state: State, heaps: Heaps, known: Known, scores: NDA
         site = web.site[state.page[at]]
         if at >= new:
             known.score[at] = scores[i]
-            push(heaps, site, at)
+            push_at(heaps, site, at)
         elif not state.taken[at]:
-            rescore(heaps, site, at, scores[i])
+            rescore_at(heaps, site, at, scores[i])
 
 
 # Time.
@@ -240,7 +309,7 @@ def apply_scores(web: Web, state: State, heaps: Heaps, known: Known, scores: NDA
 
 @compiled
 def advance(
-    web: Web, times: Times, terms: Terms, state: State, heaps: Heaps, known: Known, edges: Edges, goal: int
+    web: Web, times: Times, terms: Terms, state: State, heaps: int, known: Known, edges: Edges, goal: int
 ) -> int:
     """Crawl until so many pages are visited, or until Python is needed; the reason why it stopped.
 
@@ -265,18 +334,33 @@ def advance(
             continue
         _release(state, heaps)
         while counts[BUSY] < terms.connections:
-            site = take_site(heaps)
+            site = take_site_at(heaps)
             if site < 0:
                 break
             counts[BUSY] += 1
             counts[STARTS] += 1
             state.fetched[site] = 0
-            _start(times, terms, state, site, pop(heaps, site))
+            _start(times, terms, state, site, pop_at(heaps, site))
         if not _jump(state, terms):
             return DONE
 
 
 @compiled
+def advance_at(tables: Tables, terms: Terms, goal: int) -> int:
+    """`advance` on the arrays at some addresses."""
+    return advance(
+        _web_at(tables.web),
+        _times_at(tables.times),
+        terms,
+        _state_at(tables.state),
+        tables.heaps,
+        known_at(tables.known),
+        edges_at(tables.edges),
+        goal,
+    )
+
+
+@inlined
 def _start(times: Times, terms: Terms, state: State, site: int, number: int) -> None:
     """Begin to fetch a page."""
     now = state.clock[NOW]
@@ -294,7 +378,7 @@ def _start(times: Times, terms: Terms, state: State, site: int, number: int) -> 
         _push_event(state.later, now + terms.page_time, _FINISH * _KIND + rank, number)
 
 
-@compiled
+@inlined
 def _finish(web: Web, state: State, number: int) -> None:
     """Write a page down."""
     at = state.counts[VISITED]
@@ -305,12 +389,12 @@ def _finish(web: Web, state: State, number: int) -> None:
     state.counts[VISITED] = at + 1
 
 
-@compiled
-def _conclude(web: Web, times: Times, terms: Terms, state: State, heaps: Heaps, number: int) -> None:
+@inlined
+def _conclude(web: Web, times: Times, terms: Terms, state: State, heaps: int, number: int) -> None:
     """The visit goes on with the site's best page, or the site waits."""
     site = web.site[state.page[number]]
     if state.fetched[site] < terms.per_visit:
-        following = pop(heaps, site)
+        following = pop_at(heaps, site)
         if following >= 0:
             _start(times, terms, state, site, following)
             return
@@ -321,7 +405,7 @@ def _conclude(web: Web, times: Times, terms: Terms, state: State, heaps: Heaps, 
     _push_event(state.later, state.clock[NOW] + wait, _RELEASE * _KIND + rank, site)
 
 
-@compiled
+@inlined
 def _next_finish(state: State, times: Times, terms: Terms, web: Web) -> int:
     """A page that finishes at this instant, or -1."""
     later, now = state.later, state.clock[NOW]
@@ -348,15 +432,15 @@ def _next_finish(state: State, times: Times, terms: Terms, web: Web) -> int:
     return -1
 
 
-@compiled
-def _release(state: State, heaps: Heaps) -> None:
+@inlined
+def _release(state: State, heaps: int) -> None:
     """Sites whose wait is over are ready."""
     later, now = state.later, state.clock[NOW]
     while later.length[0] > 0 and later.time[0] <= now:
-        set_ready(heaps, _pop_event(later))
+        set_ready_at(heaps, _pop_event(later))
 
 
-@compiled
+@inlined
 def _jump(state: State, terms: Terms) -> bool:
     """Let time pass until something happens; False when nothing will."""
     clock, later, transfers = state.clock, state.later, state.transfers
@@ -380,7 +464,7 @@ def _jump(state: State, terms: Terms) -> bool:
 # The heap of events.
 
 
-@compiled
+@inlined
 def _push_event(events: Events, time: float, rank: int, what: int) -> None:
     at = events.length[0]
     events.length[0] = at + 1
@@ -393,7 +477,7 @@ def _push_event(events: Events, time: float, rank: int, what: int) -> None:
     events.time[at], events.rank[at], events.what[at] = time, rank, what
 
 
-@compiled
+@inlined
 def _pop_event(events: Events) -> int:
     what = events.what[0]
     n = events.length[0] - 1

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.compiled import address_of, table_of
 from weft.errors import UsageError
 from weft.graph import Graph
 from weft.ordering.heaps import TwoLevelHeap
@@ -136,14 +137,21 @@ class Simulation:
             ranked=self._every is not None,
             connections=conditions.connections,
             per_visit=conditions.per_visit,
-            wait=conditions.wait,
-            small_wait=conditions.wait if conditions.small_wait is None else conditions.small_wait,
+            wait=float(conditions.wait),  # a whole number would be compiled for once more
+            small_wait=float(conditions.wait if conditions.small_wait is None else conditions.small_wait),
             small=conditions.small_site,
-            page_time=conditions.page_time,
+            page_time=float(conditions.page_time),
             timed=times is not None,
-            bandwidth=conditions.bandwidth,
-            kept_latency=conditions.kept_latency,
+            bandwidth=float(conditions.bandwidth),
+            kept_latency=float(conditions.kept_latency),
         )
+
+        self._kept = [
+            table_of(arrays)
+            for arrays in (self._web, self._times, core.arrays_of(self._state), self._known, self._edges)
+        ]
+        web_at, times_at, state_at, known_at, edges_at = map(address_of, self._kept)
+        self._tables = core.Tables(web_at, times_at, state_at, self._heaps.address, known_at, edges_at)
 
     def __repr__(self) -> str:
         return f"Simulation({self._ordering.name}, {self.visited} of {self._graph.pages} pages)"
@@ -160,16 +168,7 @@ class Simulation:
         most = self._conditions.most_pages or self._graph.pages
         while self.visited < most:
             goal = min(most, self._snapshot_at, self._effect_at, (self.visited // _STEP + 1) * _STEP)
-            why = core.advance(
-                self._web,
-                self._times,
-                self._terms,
-                self._state,
-                self._heaps.arrays,
-                self._known,
-                self._edges,
-                goal,
-            )
+            why = core.advance_at(self._tables, self._terms, goal)
             if why == core.ASK:
                 self._ask()
             if self._every is not None:
@@ -195,8 +194,8 @@ class Simulation:
 
     def _begin(self) -> None:
         """Find the seeds."""
-        arrays, state, known = self._heaps.arrays, self._state, self._known
-        core.open_sites(arrays, self._graph.sites)
+        state, known = self._state, self._known
+        core.open_sites(self._heaps.address, self._graph.sites)
         core.number_seeds(self._web, self._terms, state, known, self._graph.seeds)
         seeds = int(state.counts[core.FOUND])
         if self._terms.rule == PYTHON:
@@ -208,7 +207,7 @@ class Simulation:
             self._plan(first)
         elif self._every is Every.PAGES:
             self._plan(self._reranking.pages)
-        core.push_seeds(self._web, state, arrays)
+        core.push_seeds(self._web, state, self._heaps.address)
 
     def _ask(self) -> None:
         """Let an ordering in Python score the links of the page that has just finished."""
@@ -217,11 +216,13 @@ class Simulation:
         page = int(state.counts[core.OPEN])
         at = state.page[page]
         out = int(self._graph.offsets[at + 1] - self._graph.offsets[at])
+        if out == 0:
+            return
         links = state.buffer[:out]
         new = links[links >= state.counts[core.FIRST_NEW]]
         known.score[new] = ordering.found(known, new, page, out)
         scores = np.broadcast_to(np.asarray(ordering.linked(known, links, page, out), np.float64), links.shape)
-        core.apply_scores(self._web, state, self._heaps.arrays, known, np.ascontiguousarray(scores))
+        core.apply_scores(self._web, state, self._heaps.address, known, np.ascontiguousarray(scores))
 
     # Scores computed anew.
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.ordering.heaps import CAPACITY, IN_HEAP, PENDING, TwoLevelHeap, push_all
+from weft.ordering.heaps import CAPACITY, IN_HEAP, PENDING, TwoLevelHeap, push_all, reheap
 
 SITES = 5
 
@@ -29,12 +29,13 @@ class Naive:
         return (-self.score[page] if self.scored else 0.0, page)
 
     def best(self, site: int) -> int:
-        """The best page of a site, or -1."""
-        return min(self.pages[site], key=self.key, default=-1)
+        """The best page of a site that need not wait for another score, or -1."""
+        free = [page for page in self.pages[site] if not self.scored or self.score[page] > -np.inf]
+        return min(free, key=self.key, default=-1)
 
     def take(self) -> int:
         """The best ready site that has pages, or -1."""
-        candidates = [site for site in range(SITES) if self.ready[site] and self.pages[site]]
+        candidates = [site for site in range(SITES) if self.ready[site] and self.best(site) >= 0]
 
         def key(site: int) -> tuple[float, float, int]:
             best = self.best(site)
@@ -69,7 +70,7 @@ def check_invariants(heap: TwoLevelHeap) -> None:
 @given(
     steps=st.lists(
         st.tuples(
-            st.sampled_from(["push", "push", "push", "pop", "take", "ready", "unready", "rescore"]),
+            st.sampled_from(["push", "push", "push", "pop", "take", "ready", "unready", "rescore", "reheap", "hold"]),
             st.integers(0, SITES - 1),
             st.integers(0, 3),
         ),
@@ -103,10 +104,15 @@ def test_heaps__agree_with_a_naive_frontier(*, scored: bool, by_size: bool, step
         elif what == "unready":
             heaps.set_unready(site)
             naive.ready[site] = False
-        elif scored and naive.pages[site]:
+        elif what == "reheap":
+            for each in sorted(set().union(*naive.pages)) if scored else ():
+                naive.score[each] = heaps.arrays.score[each] = float((each * 7 + number) % 4)
+            if scored:
+                reheap(heaps.arrays)
+        elif scored and naive.pages[site] and not (what == "hold" and by_size):  # sizes do not know of pages that wait
             chosen = sorted(naive.pages[site])[number % len(naive.pages[site])]
-            naive.score[chosen] = float(site)
-            heaps.rescore(site, chosen, float(site))
+            naive.score[chosen] = -np.inf if what == "hold" else float(site)
+            heaps.rescore(site, chosen, naive.score[chosen])
         check_invariants(heaps)
         assert heaps.arrays.counts[PENDING] == sum(map(len, naive.pages))
 

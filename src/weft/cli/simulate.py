@@ -1,0 +1,135 @@
+"""`weft simulate`: try orderings on a graph before a crawl uses one."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from cyclopts import Parameter
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from weft.cli.options import flags_of, given_of
+from weft.errors import UsageError
+from weft.graph.files import Stored, load
+from weft.ordering import ordering_named, ordering_names
+from weft.sim.report import check_place, write_report
+from weft.sim.run import Conditions
+from weft.sim.several import Order, simulate_all, true_scores
+from weft.sim.times import Weather
+
+_BUT = ("seed",)
+SimulateFlags = flags_of("SimulateFlags", {"The crawl": (Conditions, _BUT), "The network": (Weather, ())})
+
+
+def simulate(  # noqa: PLR0913  options
+    graph: Annotated[Path, Parameter(help="Directory of the graph.")],
+    /,
+    *,
+    ordering: Annotated[str, Parameter(help="Names of orderings, with commas between them; all: every one.")],
+    out: Annotated[Path, Parameter(help="Directory for the report; an earlier report there is replaced.")],
+    order_out: Annotated[
+        bool, Parameter(help="Also write the ids of the pages in visiting order, as order.NAME.txt.", negative=())
+    ] = False,
+    scores: Annotated[
+        Path | None,
+        Parameter(help="File of scores that orderings look at: true ones (omniscient), or old ones (historical)."),
+    ] = None,
+    oracle: Annotated[
+        Path | None, Parameter(help="File of true scores, for historical-omniscient beside the old ones.")
+    ] = None,
+    timed: Annotated[
+        bool, Parameter(help="Pages have latencies and sizes; so they have where --bandwidth is given.", negative=())
+    ] = False,
+    processes: Annotated[int, Parameter(help="Orderings simulated at the same time; 0: one per core.")] = 0,
+    seed: Annotated[int, Parameter(help="Number that decides about everything that is left to chance.")] = 1,
+    json: Annotated[bool, Parameter(help="Print the summary as JSON.", negative=())] = False,
+    flags: Any = SimulateFlags(),  # noqa: B008  every field is None
+) -> int:
+    """Simulate crawls of a graph, one for each ordering, and compare them.
+
+    The report has the curve of cumulative PageRank, its average, Kendall's tau and search lengths of every ordering.
+
+    For example:
+
+        weft simulate graphs/mine --ordering breadth-first,larger-sites-first,opic --out report
+
+        weft simulate graphs/mine --ordering all --connections 64 --bandwidth 2000000 --out timed
+    """
+    check_place(out)
+    stored = load(graph)
+    names = _names(ordering, stored, scores)
+    conditions = Conditions(**given_of(flags, Conditions), seed=seed)
+    conditions.check()
+    weather = given_of(flags, Weather)
+    timed = timed or bool(weather) or math.isfinite(conditions.bandwidth)
+    wanted = Order(graph, conditions, Weather(**weather) if timed else None, scores, oracle)
+    about = {
+        "title": f"Simulated crawls of {graph.name}",
+        "graph": str(stored.graph.describe()),
+        "warnings": stored.about.get("warnings", []),
+    }
+    with _progress(json=json) as progress:
+        bars = [progress.add_task(name, total=conditions.most_pages or stored.graph.pages) for name in names]
+
+        def show(done: list[int]) -> None:
+            for bar, pages in zip(bars, done, strict=True):
+                progress.update(bar, completed=pages)
+
+        results = simulate_all(wanted, names, processes=processes, progress=show)
+        ids = stored.id_of(np.arange(stored.graph.pages))
+        summary = write_report(results, true_scores(stored), ids, out, order_out=order_out, about=about)
+    if json:
+        print(msgspec.json.encode(summary).decode())
+    else:
+        _show(summary, out)
+    return 0
+
+
+def _names(wanted: str, stored: Stored, scores: Path | None) -> list[str]:
+    """The orderings that are asked for; of all, those that the graph has the scores for."""
+    if wanted == "all":
+        names = ordering_names()
+        if stored.old_scores is None and scores is None:
+            names = [name for name in names if "old" not in getattr(ordering_named(name), "needs", ())]
+        return names
+    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    if not names:
+        raise UsageError("no ordering is named", todo=f"choose of {', '.join(ordering_names())}, or all")
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"the ordering {name} is named twice")
+        ordering_named(name)
+    return names
+
+
+def _progress(*, json: bool) -> Progress:
+    console = Console(stderr=True, quiet=json)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def _show(summary: dict[str, Any], out: Path) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("ordering")
+    for title in ("average", "tau", "pages", "time", "CPU s"):
+        table.add_column(title, justify="right")
+    found = summary["orderings"].items()
+    for name, measures in sorted(found, key=lambda item: -item[1]["average"]):
+        table.add_row(
+            name,
+            f"{measures['average']:.4f}",
+            f"{measures['tau']:.3f}",
+            f"{measures['downloads']:,}",
+            f"{measures['time']:,.0f} s",
+            f"{measures['took']['cpu']:.1f}",
+        )
+    console = Console()
+    console.print(table)
+    for warning in summary.get("warnings", ()):
+        console.print(f"! {warning}")
+    console.print(f"report: {out / 'index.html'}")

@@ -1,0 +1,58 @@
+"""`weft reproduce`, at a size that says nothing and shows that everything is there."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.reproduce.report import read_values, write_docs
+
+TINY = ["--sites", "60", "--pages", "2400", "--sweep-pages", "1000", "--seeds", "2"]
+
+
+def weft(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    return subprocess.run([sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, timeout=110)
+
+
+@pytest.mark.timeout(120)
+def test_reproduce__writes_a_whole_report(tmp_path: Path) -> None:
+    """Every value has a verdict, every figure a file, and the same becomes a page of documentation."""
+    out = tmp_path / "report"
+    done = weft("reproduce", "--out", str(out), *TINY, "--no-live")
+    assert done.returncode == 0, done.stderr
+    assert "published numbers and sentences" in done.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"report"}  # the graphs are gone
+    values = read_values(out)
+    assert all(len(each["ours"]) == 2 and each["verdict"] for each in values["values"])
+    assert values["notes"] == ["No real graphs were given (--data)."]
+    page = (out / "index.html").read_text()
+    assert page.count("<figure") == 11
+    assert len(list((out / "figures").glob("*.svg"))) == 11
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    write_docs(values, docs)
+    text = (docs / "reproduction.md").read_text()
+    linked = re.findall(r"\]\((figures/[^)]+)\)", text)
+    assert len(linked) == 11
+    assert all((docs / name).exists() for name in linked)
+    json.dumps(values, allow_nan=False)
+
+
+def test_reproduce__refuses_before_it_begins(tmp_path: Path) -> None:
+    """A place that is taken, a directory that is not there, a web that is too small."""
+    (tmp_path / "mine.txt").write_text("mine")
+    for arguments, said in (
+        (["--out", str(tmp_path)], "something else"),
+        (["--out", str(tmp_path / "new"), "--data", str(tmp_path / "none")], "no such directory"),
+        (["--out", str(tmp_path / "new"), "--pages", "5"], "too small"),
+    ):
+        done = weft("reproduce", *arguments)
+        assert done.returncode == 2
+        assert said in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.txt"}
