@@ -21,10 +21,21 @@ from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_njit: Any = numba.njit  # its types know nothing of `_nrt`, which is the switch for counted arrays
+
 
 def compiled(function: Function) -> Function:
     """Compile on first call for the types it is given, and keep the result on disk."""
-    dispatcher: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return _compiled(function, _nrt=True)
+
+
+def uncounted(function: Function) -> Function:
+    """The same for a function that makes no arrays: who uses those it is given is not counted, call by call."""
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: Function, **options: bool) -> Function:
+    dispatcher: Any = _njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     with contextlib.suppress(AttributeError):  # where a later numba keeps its files differently
         file = dispatcher._cache._cache_file  # noqa: SLF001
         file._load_index = _tolerant(file._load_index)  # noqa: SLF001
@@ -34,9 +45,10 @@ def compiled(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """Compile as a part of whatever calls it: for the smallest functions in the hottest loops.
 
-    A tuple of arrays is handed over by value, a hundred words of it, at every call that remains one.
+    A tuple of arrays is handed over by value, a hundred words of it, at every call that remains one. Like `uncounted`
+    it makes no arrays.
     """
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    dispatcher: Any = _njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)(function)
     return cast("Function", dispatcher)
 
 

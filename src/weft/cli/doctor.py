@@ -71,7 +71,7 @@ def _warm() -> None:
     from weft.graph import Graph
     from weft.graph.rank import pagerank
     from weft.model import Kind
-    from weft.ordering import ordering_named
+    from weft.ordering import Ordering, ordering_named
     from weft.ordering.opic import Opic
     from weft.ordering.priority import Priority
     from weft.parse.apart import suspicious
@@ -82,7 +82,8 @@ def _warm() -> None:
     from weft.urls import UrlRules
 
     with tempfile.TemporaryDirectory() as folder:
-        for number, ordering in enumerate((Priority(), Priority(), Opic())):
+        orderings: list[Ordering] = [Priority(), Priority(), Opic()]
+        for number, ordering in enumerate(orderings):
             again = number == 1
             frontier = LocalFrontier(
                 path=Path(folder) / f"{ordering.name}.log",

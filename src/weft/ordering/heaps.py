@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import address_of, array_at, compiled, inlined, reserve, table_at, table_of
+from weft.compiled import address_of, array_at, compiled, inlined, reserve, table_at, table_of, uncounted
 
 
 def _capacities() -> NDArray[np.int64]:
@@ -51,6 +51,10 @@ class Heaps(NamedTuple):
     ready: NDArray[np.bool_]  # by site: may be visited now
     at: NDArray[np.int32]  # by site: place in `sites`, or -1
     sites: NDArray[np.int32]  # the heap of sites
+    # By place in it: what the site is compared by, so that its pages need not be looked at. Sites do not equal each
+    # other: no page is the best of two.
+    site_score: NDArray[np.float64]  # pending pages, or the score of its best one
+    site_top: NDArray[np.int32]  # its best page
     score: NDArray[np.float64]  # by page: larger is better
     place: NDArray[np.int32]  # by page: where it stands in its site's heap, from 1, for scores that change; 0: nowhere
     owner: NDArray[np.int32]  # by page: its site, for the same
@@ -88,6 +92,8 @@ def _make_heaps(*, pages: int, sites: int, scored: bool, by_size: bool) -> Heaps
         ready=reserve(sites, np.bool_),
         at=reserve(sites, np.int32),
         sites=reserve(sites, np.int32),
+        site_score=reserve(sites, np.float64),
+        site_top=reserve(sites, np.int32),
         score=reserve(pages if scored else 1, np.float64, large=True),
         place=reserve(pages if scored else 1, np.int32, large=True),
         owner=reserve(pages if scored else 1, np.int32, large=True),
@@ -96,7 +102,7 @@ def _make_heaps(*, pages: int, sites: int, scored: bool, by_size: bool) -> Heaps
     )
 
 
-@compiled
+@uncounted
 def add_site(heaps: Heaps, site: int) -> None:
     """Make room for a new site, without pages and not ready."""
     heaps.block[site] = -1
@@ -106,7 +112,7 @@ def add_site(heaps: Heaps, site: int) -> None:
     heaps.counts[SITES] = max(heaps.counts[SITES], site + 1)
 
 
-@compiled
+@inlined
 def push(heaps: Heaps, site: int, page: int) -> None:
     """Give a site one more pending page."""
     n = heaps.length[site]
@@ -129,14 +135,14 @@ def push(heaps: Heaps, site: int, page: int) -> None:
         _enter(heaps, site)
 
 
-@compiled
+@uncounted
 def push_all(heaps: Heaps, sites: NDArray[np.int32], pages: NDArray[np.int32]) -> None:
     """Give sites many pending pages."""
     for i in range(pages.size):
         push(heaps, sites[i], pages[i])
 
 
-@compiled
+@inlined
 def pop(heaps: Heaps, site: int) -> int:
     """Take the best pending page of a site, or -1 when there is none that may be taken."""
     n = heaps.length[site]
@@ -163,7 +169,7 @@ def pop(heaps: Heaps, site: int) -> int:
     return int(page)
 
 
-@compiled
+@inlined
 def set_ready(heaps: Heaps, site: int) -> None:
     """The site may be visited: it stands in the heap of sites as soon as it has a page."""
     heaps.ready[site] = True
@@ -171,7 +177,7 @@ def set_ready(heaps: Heaps, site: int) -> None:
         _enter(heaps, site)
 
 
-@compiled
+@uncounted
 def set_unready(heaps: Heaps, site: int) -> None:
     """The site may not be visited for now."""
     heaps.ready[site] = False
@@ -179,7 +185,7 @@ def set_unready(heaps: Heaps, site: int) -> None:
         _leave(heaps, site)
 
 
-@compiled
+@inlined
 def take_site(heaps: Heaps) -> int:
     """Take the best ready site, which is not ready from now on; -1 when there is none."""
     if heaps.counts[IN_HEAP] == 0:
@@ -192,7 +198,7 @@ def take_site(heaps: Heaps) -> int:
     return site
 
 
-@compiled
+@inlined
 def rescore(heaps: Heaps, site: int, page: int, score: float) -> None:
     """Change the score of a pending page of a site."""
     before = heaps.score[page]
@@ -209,7 +215,7 @@ def rescore(heaps: Heaps, site: int, page: int, score: float) -> None:
             _site_down(heaps, heaps.at[site])
 
 
-@compiled
+@uncounted
 def reheap(heaps: Heaps) -> None:
     """Put everything in order again after scores were changed from outside."""
     for site in range(heaps.counts[SITES]):
@@ -220,6 +226,10 @@ def reheap(heaps: Heaps) -> None:
                 _page_down(heaps, base, n, at)
             for at in range(n):
                 heaps.place[heaps.pool[base + at]] = at + 1
+    for at in range(heaps.counts[IN_HEAP]):
+        site = heaps.sites[at]
+        score, top = _worth(heaps, site), _best(heaps, site)
+        _stand(heaps, at, site, score, top)
     for at in range(heaps.counts[IN_HEAP] // 2 - 1, -1, -1):
         _site_down(heaps, at)
 
@@ -230,7 +240,7 @@ def reheap(heaps: Heaps) -> None:
 @compiled
 def heaps_at(address: int) -> Heaps:
     """The arrays whose table lies at an address."""
-    table = table_at(address, 13)
+    table = table_at(address, 15)
     return Heaps(
         array_at(table, 0, np.int32),
         array_at(table, 1, np.int64),
@@ -242,9 +252,11 @@ def heaps_at(address: int) -> Heaps:
         array_at(table, 7, np.int32),
         array_at(table, 8, np.float64),
         array_at(table, 9, np.int32),
-        array_at(table, 10, np.int32),
-        array_at(table, 11, np.int64),
-        table[24] != 0,
+        array_at(table, 10, np.float64),
+        array_at(table, 11, np.int32),
+        array_at(table, 12, np.int32),
+        array_at(table, 13, np.int64),
+        table[28] != 0,
     )
 
 
@@ -354,13 +366,33 @@ def _page_down(heaps: Heaps, base: int, n: int, at: int) -> None:
 
 
 @inlined
-def _ahead(heaps: Heaps, a: int, b: int) -> bool:
-    """Does site a come before site b? Both have pending pages."""
-    if heaps.by_size and heaps.length[a] != heaps.length[b]:
-        return bool(heaps.length[a] > heaps.length[b])
-    top_a = heaps.pool[heaps.block[a]]
-    top_b = heaps.pool[heaps.block[b]]
-    return bool(top_a < top_b) if heaps.by_size else _earlier(heaps, top_a, top_b)
+def _best(heaps: Heaps, site: int) -> int:
+    """The best page of a site with pending pages: the second of the two things by which sites are compared."""
+    return int(heaps.pool[heaps.block[site]])
+
+
+@inlined
+def _worth(heaps: Heaps, site: int) -> float:
+    """The first of them: larger comes first."""
+    if heaps.by_size:
+        return float(heaps.length[site])
+    return float(heaps.score[heaps.pool[heaps.block[site]]]) if heaps.score.size > 1 else 0.0
+
+
+@inlined
+def _ahead(heaps: Heaps, score: float, top: int, at: int) -> bool:
+    """Does a site with this key come before the one at a place?"""
+    other = heaps.site_score[at]
+    return bool(score > other or (score == other and top < heaps.site_top[at]))
+
+
+@inlined
+def _stand(heaps: Heaps, at: int, site: int, score: float, top: int) -> None:
+    """Put a site at a place."""
+    heaps.sites[at] = site
+    heaps.site_score[at] = score
+    heaps.site_top[at] = top
+    heaps.at[site] = at
 
 
 @inlined
@@ -368,7 +400,6 @@ def _enter(heaps: Heaps, site: int) -> None:
     n = heaps.counts[IN_HEAP]
     heaps.counts[IN_HEAP] = n + 1
     heaps.sites[n] = site
-    heaps.at[site] = n
     _site_up(heaps, n)
 
 
@@ -380,48 +411,44 @@ def _leave(heaps: Heaps, site: int) -> None:
     heaps.at[site] = -1
     if at < n:
         heaps.sites[at] = heaps.sites[n]
-        heaps.at[heaps.sites[at]] = at
         if not _site_up(heaps, at):
             _site_down(heaps, at)
 
 
 @inlined
 def _site_up(heaps: Heaps, at: int) -> bool:
-    sites = heaps.sites
-    site = sites[at]
+    """Let the site at a place rise to where its pages put it; whether it moved."""
+    site = heaps.sites[at]
+    score, top = _worth(heaps, site), _best(heaps, site)
     start = at
     while at > 0:
         above = (at - 1) >> 1
-        other = sites[above]
-        if not _ahead(heaps, site, other):
+        if not _ahead(heaps, score, top, above):
             break
-        sites[at] = other
-        heaps.at[other] = at
+        _stand(heaps, at, heaps.sites[above], heaps.site_score[above], heaps.site_top[above])
         at = above
-    sites[at] = site
-    heaps.at[site] = at
+    _stand(heaps, at, site, score, top)
     return at != start
 
 
 @inlined
 def _site_down(heaps: Heaps, at: int) -> None:
-    sites = heaps.sites
+    """Let the site at a place sink to where its pages put it."""
     n = heaps.counts[IN_HEAP]
-    site = sites[at]
+    site = heaps.sites[at]
+    score, top = _worth(heaps, site), _best(heaps, site)
     while True:
         below = 2 * at + 1
         if below >= n:
             break
-        if below + 1 < n and _ahead(heaps, sites[below + 1], sites[below]):
-            below += 1
-        other = sites[below]
-        if not _ahead(heaps, other, site):
+        right = below + 1
+        if right < n and _ahead(heaps, heaps.site_score[right], heaps.site_top[right], below):
+            below = right
+        if _ahead(heaps, score, top, below):
             break
-        sites[at] = other
-        heaps.at[other] = at
+        _stand(heaps, at, heaps.sites[below], heaps.site_score[below], heaps.site_top[below])
         at = below
-    sites[at] = site
-    heaps.at[site] = at
+    _stand(heaps, at, site, score, top)
 
 
 # Blocks of the pool. A free block holds the start of the next free one of its kind in its first two slots.
@@ -449,7 +476,7 @@ def _release(heaps: Heaps, start: int, kind: int) -> None:
     heaps.free[kind] = start
 
 
-@compiled
+@uncounted
 def _move(heaps: Heaps, site: int, kind: int) -> None:
     """Give a site's pages a block of another kind."""
     old, old_kind = heaps.block[site], heaps.kind[site]

@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import array_at, compiled, inlined, reserve, table_at
-from weft.ordering.heaps import add_site_at, pop_at, push_at, rescore_at, set_ready_at, take_site_at
+from weft.compiled import array_at, compiled, inlined, reserve, table_at, uncounted
+from weft.ordering.heaps import Heaps, add_site, heaps_at, pop, push, rescore, set_ready, take_site
 from weft.ordering.known import NO_PAGE, Known, known_at
 from weft.ordering.reranking import Edges, add_edges, edges_at
 from weft.ordering.rules import PYTHON, UNSCORED, found, linked
@@ -136,8 +136,8 @@ def _make_events(most: int) -> Events:
     return Events(np.zeros(most), np.zeros(most, np.int64), np.zeros(most, np.int32), np.zeros(1, np.int64))
 
 
-# Compiled functions that are given arrays count who uses them, by an instruction that all processors must agree on. It
-# would take half of the time here: so they are given addresses, where the arrays are found again without a count.
+# A compiled function that makes arrays counts who uses them, array by array and call by call, which would take most of
+# the time here. So these make none, and are given addresses where the arrays are found that Python has made.
 
 
 class Tables(NamedTuple):
@@ -208,15 +208,15 @@ def arrays_of(state: State) -> tuple[NDArray[Any], ...]:
 # Discovery.
 
 
-@compiled
-def open_sites(heaps: int, sites: int) -> None:
+@uncounted
+def open_sites(heaps: Heaps, sites: int) -> None:
     """All sites are there, and ready."""
     for site in range(sites):
-        add_site_at(heaps, site)
-        set_ready_at(heaps, site)
+        add_site(heaps, site)
+        set_ready(heaps, site)
 
 
-@compiled
+@uncounted
 def number_seeds(web: Web, terms: Terms, state: State, known: Known, seeds: NDArray[np.int32]) -> None:
     """Find the seeds, in their order, and score them if this is not left to Python."""
     for page in seeds:
@@ -226,11 +226,11 @@ def number_seeds(web: Web, terms: Terms, state: State, known: Known, seeds: NDAr
                 known.score[number] = found(terms.rule, known, number, NO_PAGE, 0)
 
 
-@compiled
-def push_seeds(web: Web, state: State, heaps: int) -> None:
+@uncounted
+def push_seeds(web: Web, state: State, heaps: Heaps) -> None:
     """Let the seeds be pending."""
     for number in range(state.counts[FOUND]):
-        push_at(heaps, web.site[state.page[number]], number)
+        push(heaps, web.site[state.page[number]], number)
 
 
 @inlined
@@ -249,7 +249,7 @@ def _find(web: Web, state: State, known: Known, page: int) -> int:
 
 
 @inlined
-def _follow(web: Web, terms: Terms, state: State, heaps: int, known: Known, edges: Edges, number: int) -> None:
+def _follow(web: Web, terms: Terms, state: State, heaps: Heaps, known: Known, edges: Edges, number: int) -> None:
     """Work off the links of a page that has finished."""
     page = state.page[number]
     start, end = web.offsets[page], web.offsets[page + 1]
@@ -264,20 +264,20 @@ def _follow(web: Web, terms: Terms, state: State, heaps: int, known: Known, edge
             state.buffer[i - start] = at
         if terms.rule == UNSCORED:
             if is_new:
-                push_at(heaps, web.site[target], at)
+                push(heaps, web.site[target], at)
         elif is_new:
             known.score[at] = found(terms.rule, known, at, number, out)
             known.score[at] = linked(terms.rule, known, at, number, out)
-            push_at(heaps, web.site[target], at)
+            push(heaps, web.site[target], at)
         elif not state.taken[at]:
             score = linked(terms.rule, known, at, number, out)
             if score != known.score[at]:
-                rescore_at(heaps, web.site[target], at, score)
+                rescore(heaps, web.site[target], at, score)
     if terms.ranked:
         add_edges(edges, number, state.buffer[:out])
 
 
-@compiled
+@uncounted
 def _number_links(web: Web, state: State, known: Known, number: int) -> None:
     """Give the links of a page that has finished their numbers; Python scores them."""
     page = state.page[number]
@@ -290,8 +290,8 @@ def _number_links(web: Web, state: State, known: Known, number: int) -> None:
         state.buffer[i - start] = state.number[target]
 
 
-@compiled
-def apply_scores(web: Web, state: State, heaps: int, known: Known, scores: NDArray[np.float64]) -> None:
+@uncounted
+def apply_scores(web: Web, state: State, heaps: Heaps, known: Known, scores: NDArray[np.float64]) -> None:
     """Take in what Python said about the links in `buffer`."""
     new = state.counts[FIRST_NEW]
     for i in range(scores.size):
@@ -299,17 +299,17 @@ def apply_scores(web: Web, state: State, heaps: int, known: Known, scores: NDArr
         site = web.site[state.page[at]]
         if at >= new:
             known.score[at] = scores[i]
-            push_at(heaps, site, at)
+            push(heaps, site, at)
         elif not state.taken[at]:
-            rescore_at(heaps, site, at, scores[i])
+            rescore(heaps, site, at, scores[i])
 
 
 # Time.
 
 
-@compiled
+@uncounted
 def advance(
-    web: Web, times: Times, terms: Terms, state: State, heaps: int, known: Known, edges: Edges, goal: int
+    web: Web, times: Times, terms: Terms, state: State, heaps: Heaps, known: Known, edges: Edges, goal: int
 ) -> int:
     """Crawl until so many pages are visited, or until Python is needed; the reason why it stopped.
 
@@ -334,13 +334,13 @@ def advance(
             continue
         _release(state, heaps)
         while counts[BUSY] < terms.connections:
-            site = take_site_at(heaps)
+            site = take_site(heaps)
             if site < 0:
                 break
             counts[BUSY] += 1
             counts[STARTS] += 1
             state.fetched[site] = 0
-            _start(times, terms, state, site, pop_at(heaps, site))
+            _start(times, terms, state, site, pop(heaps, site))
         if not _jump(state, terms):
             return DONE
 
@@ -353,7 +353,7 @@ def advance_at(tables: Tables, terms: Terms, goal: int) -> int:
         _times_at(tables.times),
         terms,
         _state_at(tables.state),
-        tables.heaps,
+        heaps_at(tables.heaps),
         known_at(tables.known),
         edges_at(tables.edges),
         goal,
@@ -390,11 +390,11 @@ def _finish(web: Web, state: State, number: int) -> None:
 
 
 @inlined
-def _conclude(web: Web, times: Times, terms: Terms, state: State, heaps: int, number: int) -> None:
+def _conclude(web: Web, times: Times, terms: Terms, state: State, heaps: Heaps, number: int) -> None:
     """The visit goes on with the site's best page, or the site waits."""
     site = web.site[state.page[number]]
     if state.fetched[site] < terms.per_visit:
-        following = pop_at(heaps, site)
+        following = pop(heaps, site)
         if following >= 0:
             _start(times, terms, state, site, following)
             return
@@ -433,11 +433,11 @@ def _next_finish(state: State, times: Times, terms: Terms, web: Web) -> int:
 
 
 @inlined
-def _release(state: State, heaps: int) -> None:
+def _release(state: State, heaps: Heaps) -> None:
     """Sites whose wait is over are ready."""
     later, now = state.later, state.clock[NOW]
     while later.length[0] > 0 and later.time[0] <= now:
-        set_ready_at(heaps, _pop_event(later))
+        set_ready(heaps, _pop_event(later))
 
 
 @inlined

@@ -195,7 +195,7 @@ class Simulation:
     def _begin(self) -> None:
         """Find the seeds."""
         state, known = self._state, self._known
-        core.open_sites(self._heaps.address, self._graph.sites)
+        core.open_sites(self._heaps.arrays, self._graph.sites)
         core.number_seeds(self._web, self._terms, state, known, self._graph.seeds)
         seeds = int(state.counts[core.FOUND])
         if self._terms.rule == PYTHON:
@@ -207,7 +207,7 @@ class Simulation:
             self._plan(first)
         elif self._every is Every.PAGES:
             self._plan(self._reranking.pages)
-        core.push_seeds(self._web, state, self._heaps.address)
+        core.push_seeds(self._web, state, self._heaps.arrays)
 
     def _ask(self) -> None:
         """Let an ordering in Python score the links of the page that has just finished."""
@@ -222,7 +222,7 @@ class Simulation:
         new = links[links >= state.counts[core.FIRST_NEW]]
         known.score[new] = ordering.found(known, new, page, out)
         scores = np.broadcast_to(np.asarray(ordering.linked(known, links, page, out), np.float64), links.shape)
-        core.apply_scores(self._web, state, self._heaps.address, known, np.ascontiguousarray(scores))
+        core.apply_scores(self._web, state, self._heaps.arrays, known, np.ascontiguousarray(scores))
 
     # Scores computed anew.
 

@@ -24,7 +24,7 @@ def visited(graph: Graph) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
     return simulate(graph, ordering_named("breadth-first"), Conditions(most_pages=750)).order
 
 
-def test_pending__is_what_visited_pages_link_to(graph: Graph, visited: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_pending__is_what_visited_pages_link_to(graph: Graph, visited: np.ndarray) -> None:
     """By the definition, page by page."""
     known = set(graph.seeds.tolist())
     for page in visited.tolist():
@@ -33,7 +33,7 @@ def test_pending__is_what_visited_pages_link_to(graph: Graph, visited: np.ndarra
 
 
 @pytest.mark.parametrize("choice", list(Choice))
-def test_choose__takes_pending_pages_once(graph: Graph, visited: np.ndarray, choice: Choice) -> None:  # type: ignore[type-arg]
+def test_choose__takes_pending_pages_once(graph: Graph, visited: np.ndarray, choice: Choice) -> None:
     """As many as asked for, or as there are."""
     pending = set(pending_after(graph, visited).tolist())
     batch = choose(graph, visited, 50, choice)
@@ -42,14 +42,14 @@ def test_choose__takes_pending_pages_once(graph: Graph, visited: np.ndarray, cho
     assert len(choose(graph, visited, 10**6, choice)) == len(pending)
 
 
-def test_spread__has_as_many_sites_as_possible(graph: Graph, visited: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_spread__has_as_many_sites_as_possible(graph: Graph, visited: np.ndarray) -> None:
     """No site has two pages while another one with pending pages has none."""
     sites = len(np.unique(graph.site_of(pending_after(graph, visited))))
     batch = choose(graph, visited, sites, Choice.SPREAD)
     assert len(np.unique(graph.site_of(batch))) == sites
 
 
-def test_batch__is_downloaded_whole_and_politely(graph: Graph, visited: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_batch__is_downloaded_whole_and_politely(graph: Graph, visited: np.ndarray) -> None:
     """Every page once, no site twice at a time or within w, by the pages' own times."""
     batch = choose(graph, visited, 100, Choice.RANDOM)
     page_sites = graph.site_of(np.arange(graph.pages)).astype(np.int32)

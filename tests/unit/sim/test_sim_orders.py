@@ -40,7 +40,8 @@ def test_order__is_the_given_one(shared_data: Path, name: str, ordering: str, wa
 
 def order(ordering: str, graph: Graph, scores: Scores | None = None, **conditions: Any) -> list[int]:
     """The order of the pages of a graph, with w = 0 unless told otherwise."""
-    return simulate(graph, ordering_named(ordering), Conditions(**({"wait": 0.0} | conditions)), scores).order.tolist()
+    result = simulate(graph, ordering_named(ordering), Conditions(**({"wait": 0.0} | conditions)), scores)
+    return [int(page) for page in result.order]
 
 
 # Site A has pages 0 to 4, site B 5 to 7. A's home links to 1, 2 and B's page 6; 1 to 3, 2 to 4, 6 to 7, B's home to 6.
