@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import crawlers, frontier, modern, workers
+from benchmarks import crawlers, frontier, modern, orderings, simulate, workers
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -43,6 +43,16 @@ PARTS = {
         "today's web: pages of 240 KB over TLS, a new connection a visit, beside its own floor",
         modern.run,
         modern.show,
+    ),
+    "simulate": Part(
+        "simulations of 1 and of 3.5 million pages, on one core",
+        simulate.run,
+        simulate.show,
+    ),
+    "orderings": Part(
+        "the ordering's share of the live crawler's processor time",
+        orderings.run,
+        orderings.show,
     ),
     "frontier": Part(
         f"a frontier of {frontier.URLS:,} URLs\n\n{frontier.HEADER}",

@@ -119,7 +119,7 @@ def number_of(frontier: LocalFrontier, name: str) -> int:
 
 def address_of_seen(seen: Seen) -> int:
     """Where the compiled functions find the arrays of URL-seen."""
-    return seen.address  # noqa: SLF001
+    return seen.address
 
 
 def unvisited(frontier: LocalFrontier, most: int) -> list[int]:

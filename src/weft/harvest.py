@@ -24,6 +24,7 @@ from weft.graph.assembly import LinkRows, Worth, assemble
 from weft.graph.files import Stored, Urls
 from weft.graph.names import Names, Texts
 from weft.model import FIRST_REQUISITE, Kind
+from weft.sim.times import PageTimes
 from weft.store.columns import read_batches
 from weft.store.reading import CrawlFiles
 from weft.urls import fingerprints, site_of
@@ -64,6 +65,35 @@ def build(crawl: Path) -> Stored:
             "warnings": warnings,
         },
     )
+
+
+def times_of(crawl: Path, stored: Stored) -> PageTimes:
+    """What every page of a graph took in a crawl, for a simulation in the same weather.
+
+    A site's speed is that of its fastest page; what a page took longer than its bytes at that speed is its latency. A
+    page that the crawl did not fetch has the median latency and size, a site without pages the median speed.
+    """
+    if stored.urls is None:
+        raise UsageError("the graph has no URLs to find its pages in a crawl by", where=str(crawl))
+    pages, sites = stored.graph.pages, stored.graph.sites
+    prints = np.array(fingerprints([stored.urls[page] for page in range(pages)]), dtype=np.uint64)
+    order = np.argsort(prints)
+    took, size = np.full(pages, np.nan), np.full(pages, np.nan)
+    for batch in _batches(CrawlFiles(crawl).out / "pages", ("id", "took", "bytes", "final", "status")):
+        kept = batch.filter(pc.and_kleene(batch.column("final"), pc.equal(batch.column("status"), 200)))
+        place, found = _places(prints[order], _ids(kept.column("id")))
+        took[order[place[found]]] = kept.column("took").to_numpy(zero_copy_only=False)[found]
+        size[order[place[found]]] = kept.column("bytes").to_numpy(zero_copy_only=False)[found]
+    if np.isnan(took).all():
+        raise UsageError("no page of the graph was fetched in this crawl", where=str(crawl))
+    size = np.maximum(1.0, np.where(np.isnan(size), np.nanmedian(size), size))
+    rate = size / np.maximum(took, 1e-6)
+    speed = np.fmax.reduceat(rate, stored.graph.first_page[:-1])
+    speed = np.where(np.isnan(speed), np.nanmedian(speed), speed)
+    latency = took - size / np.repeat(speed, np.diff(stored.graph.first_page))
+    latency = np.where(np.isnan(latency), np.nanmedian(latency), np.maximum(0.0, latency))
+    assert len(speed) == sites
+    return PageTimes(latency.astype(np.float32), size.astype(np.float32), speed.astype(np.float32))
 
 
 class _Fetched(NamedTuple):

@@ -16,7 +16,9 @@ from rich.table import Table
 from weft.cli.options import flags_of, given_of
 from weft.errors import UsageError
 from weft.graph.files import Stored, load
+from weft.harvest import times_of
 from weft.ordering import ordering_named, ordering_names
+from weft.sim.batch import Choice
 from weft.sim.report import check_place, write_report
 from weft.sim.run import Conditions
 from weft.sim.several import Order, simulate_all, true_scores
@@ -45,6 +47,15 @@ def simulate(  # noqa: PLR0913  options
     timed: Annotated[
         bool, Parameter(help="Pages have latencies and sizes; so they have where --bandwidth is given.", negative=())
     ] = False,
+    times: Annotated[
+        Path | None, Parameter(help="Directory of a crawl: pages take as long, and are as large, as they were in it.")
+    ] = None,
+    batch: Annotated[
+        int, Parameter(help="Simulate a batch of so many pages from the middle of the crawl alone, with its times.")
+    ] = 0,
+    batch_choice: Annotated[
+        Choice, Parameter(help="Pages of the batch: the best ones, any, or spread over as many sites as possible.")
+    ] = Choice.SPREAD,
     processes: Annotated[int, Parameter(help="Orderings simulated at the same time; 0: one per core.")] = 0,
     seed: Annotated[int, Parameter(help="Number that decides about everything that is left to chance.")] = 1,
     json: Annotated[bool, Parameter(help="Print the summary as JSON.", negative=())] = False,
@@ -59,6 +70,8 @@ def simulate(  # noqa: PLR0913  options
         weft simulate graphs/mine --ordering breadth-first,larger-sites-first,opic --out report
 
         weft simulate graphs/mine --ordering all --connections 64 --bandwidth 2000000 --out timed
+
+        weft simulate graphs/first --ordering length --times crawls/first --batch 10000 --per-visit 100 --out batch
     """
     check_place(out)
     stored = load(graph)
@@ -66,8 +79,19 @@ def simulate(  # noqa: PLR0913  options
     conditions = Conditions(**given_of(flags, Conditions), seed=seed)
     conditions.check()
     weather = given_of(flags, Weather)
-    timed = timed or bool(weather) or math.isfinite(conditions.bandwidth)
-    wanted = Order(graph, conditions, Weather(**weather) if timed else None, scores, oracle)
+    timed = timed or bool(weather or batch) or math.isfinite(conditions.bandwidth)
+    if batch < 0:
+        raise UsageError(f"a batch of {batch} pages cannot be made", todo="give a --batch of at least one page")
+    wanted = Order(
+        graph,
+        conditions,
+        Weather(**weather) if timed else None,
+        scores,
+        oracle,
+        None if times is None else times_of(times, stored),
+        batch,
+        batch_choice,
+    )
     about = {
         "title": f"Simulated crawls of {graph.name}",
         "graph": str(stored.graph.describe()),
@@ -88,6 +112,9 @@ def simulate(  # noqa: PLR0913  options
     else:
         _show(summary, out)
     return 0
+
+
+simulate.__annotations__["flags"] = Annotated[SimulateFlags, Parameter(name="*")]
 
 
 def _names(wanted: str, stored: Stored, scores: Path | None) -> list[str]:

@@ -84,7 +84,9 @@ class TwoLevelHeap:
 def _make_heaps(*, pages: int, sites: int, scored: bool, by_size: bool) -> Heaps:
     """Empty heaps with room for so many pages and sites; only what is used takes memory."""
     return Heaps(
-        pool=reserve(4 * pages, np.int32, large=True),
+        # A site that has grown page by page has left blocks behind that are twice its size together, and the one it is
+        # in may be half as large again; a small one has room for four pages.
+        pool=reserve(5 * pages + 4 * sites, np.int32, large=True),
         free=np.full(len(CAPACITY), -1, dtype=np.int64),
         block=reserve(sites, np.int64),
         kind=reserve(sites, np.int8),

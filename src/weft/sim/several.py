@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,10 @@ from weft.graph.files import Stored, load
 from weft.graph.rank import pagerank
 from weft.graph.scores import read_scores
 from weft.ordering import ordering_named
+from weft.sim.batch import Choice, choose, simulate_batch
 from weft.sim.result import Simulated
 from weft.sim.run import Conditions, Scores, simulate
-from weft.sim.times import Weather, draw_times
+from weft.sim.times import PageTimes, Weather, draw_times
 
 _LOOK = 0.2  # seconds between two looks at how far they are
 
@@ -42,6 +43,9 @@ class Order:
     weather: Weather | None = None  # pages have times of their own
     scores: Path | None = None  # a file of scores that orderings look at, instead of the graph's own
     oracle: Path | None = None  # a file of true scores beside these
+    times: PageTimes | None = None  # what each page takes, instead of the weather's
+    batch: int = 0  # pages of a batch from the middle of the crawl, which alone is simulated
+    choice: Choice = Choice.SPREAD  # of the pages of the batch
 
 
 def true_scores(stored: Stored) -> NDArray[np.float64]:
@@ -129,9 +133,15 @@ def _simulate(wanted: Order, name: str, progress: Callable[[int], None]) -> Simu
             true = read_scores(wanted.oracle, stored)
         else:
             true = given if given is not None and "old" not in needs else true_scores(stored)
-    times = None
-    if wanted.weather is not None:
-        graph = stored.graph
+    graph, times = stored.graph, wanted.times
+    if times is None and wanted.weather is not None:
         sites = np.repeat(np.arange(graph.sites, dtype=np.int32), np.diff(graph.first_page))
         times = draw_times(sites, graph.sites, wanted.weather, wanted.conditions.seed)
-    return simulate(stored.graph, ordering, wanted.conditions, Scores(true, old), times, progress)
+    if wanted.batch == 0:
+        return simulate(graph, ordering, wanted.conditions, Scores(true, old), times, progress)
+    middle = replace(wanted.conditions, most_pages=graph.pages // 2)
+    visited = simulate(graph, ordering, middle, Scores(true, old), None, progress).order
+    batch = choose(graph, visited, wanted.batch, wanted.choice, seed=wanted.conditions.seed)
+    # No care is taken of scores within a batch (P0 section 6): its pages come in the order in which they were chosen.
+    found = simulate_batch(graph, batch, ordering_named("breadth-first"), wanted.conditions, times)
+    return replace(found, ordering=name)

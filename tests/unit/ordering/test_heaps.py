@@ -130,6 +130,16 @@ def test_heaps__a_site_may_grow_and_shrink_without_losing_a_page() -> None:
         assert heaps.pop(site) == -1
 
 
+@pytest.mark.parametrize("pages", [1, 5, 7, 14, 20, 317, 475, 1000, 5000])
+def test_heaps__have_room_for_all_pages_on_one_site(pages: int) -> None:
+    """However they grow."""
+    heaps = TwoLevelHeap(pages=pages, sites=1, scored=False, by_size=False)
+    heaps.add_site(0)
+    for page in range(pages):
+        heaps.push(0, page)
+    assert [heaps.pop(0) for _ in range(pages)] == list(range(pages))
+
+
 def test_heaps__blocks_are_used_again() -> None:
     """A frontier that fills and empties again and again takes no more room than its fullest moment."""
     heaps = fresh(scored=False, by_size=False, pages=1 << 12)
