@@ -92,8 +92,9 @@ def test_orders__with_scores_from_a_file(bed: Bed, tmp_path: Path, ordering: str
     graph = bed.web.graph
     true = pagerank(graph.offsets, graph.links)
     old = np.where(np.arange(graph.pages) % 3 == 0, np.nan, true[::-1])
+    share = np.count_nonzero(~np.isnan(old)) / len(old)  # of the pages that are old: by it old scores are comparable
     simulated = simulate(
-        graph, ordering_named(ordering), Conditions(wait=0.0, seed=3), Scores(true=true, old=old)
+        graph, ordering_named(ordering), Conditions(wait=0.0, seed=3), Scores(true=true, old=old * share)
     ).order.tolist()
     files = {}
     for name, scores in (("true", true), ("old", old)):

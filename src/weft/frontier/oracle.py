@@ -88,9 +88,12 @@ class Oracle:
     def read(cls, needs: tuple[str, ...], scores: str, oracle: str) -> Oracle:
         """From the files that an ordering's settings name: `scores` is what it needs, `oracle` what it needs beside."""
         table = Table.read(Path(scores)) if scores and needs else None
-        if "old" in needs:
-            return cls(old=table, true=Table.read(Path(oracle)) if oracle and "true" in needs else None)
-        return cls(true=table)
+        if "old" not in needs:
+            return cls(true=table)
+        true = Table.read(Path(oracle)) if oracle and "true" in needs else None
+        if table is not None and true is not None:  # PageRank sums to 1: a page of a smaller web has more of it
+            table.scores *= len(table.scores) / max(1, len(true.scores))
+        return cls(old=table, true=true)
 
     @property
     def past(self) -> NDArray[np.float64]:

@@ -346,6 +346,12 @@ def advance(
 
 
 @compiled
+def apply_scores_at(tables: Tables, scores: NDArray[np.float64]) -> None:
+    """`apply_scores` on the arrays at some addresses."""
+    apply_scores(_web_at(tables.web), _state_at(tables.state), heaps_at(tables.heaps), known_at(tables.known), scores)
+
+
+@compiled
 def advance_at(tables: Tables, terms: Terms, goal: int) -> int:
     """`advance` on the arrays at some addresses."""
     return advance(

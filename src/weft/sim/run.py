@@ -222,7 +222,7 @@ class Simulation:
         new = links[links >= state.counts[core.FIRST_NEW]]
         known.score[new] = ordering.found(known, new, page, out)
         scores = np.broadcast_to(np.asarray(ordering.linked(known, links, page, out), np.float64), links.shape)
-        core.apply_scores(self._web, state, self._heaps.arrays, known, np.ascontiguousarray(scores))
+        core.apply_scores_at(self._tables, np.array(scores))
 
     # Scores computed anew.
 

@@ -127,7 +127,8 @@ def _simulate(wanted: Order, name: str, progress: Callable[[int], None]) -> Simu
     given = read_scores(wanted.scores, stored) if wanted.scores is not None and needs else None
     true, old = None, None
     if "old" in needs:
-        old = stored.old_scores if given is None else given
+        # PageRank sums to 1: a page of a smaller web has more of it, which matters beside true scores.
+        old = stored.old_scores if given is None else given * (np.count_nonzero(~np.isnan(given)) / len(given))
     if "true" in needs:
         if wanted.oracle is not None:
             true = read_scores(wanted.oracle, stored)
