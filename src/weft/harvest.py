@@ -24,6 +24,7 @@ from weft.graph.assembly import LinkRows, Worth, assemble
 from weft.graph.files import Stored, Urls
 from weft.graph.names import Names, Texts
 from weft.model import FIRST_REQUISITE, Kind
+from weft.sim.result import Simulated
 from weft.sim.times import PageTimes
 from weft.store.columns import read_batches
 from weft.store.reading import CrawlFiles
@@ -73,10 +74,8 @@ def times_of(crawl: Path, stored: Stored) -> PageTimes:
     A site's speed is that of its fastest page; what a page took longer than its bytes at that speed is its latency. A
     page that the crawl did not fetch has the median latency and size, a site without pages the median speed.
     """
-    if stored.urls is None:
-        raise UsageError("the graph has no URLs to find its pages in a crawl by", where=str(crawl))
     pages, sites = stored.graph.pages, stored.graph.sites
-    prints = np.array(fingerprints([stored.urls[page] for page in range(pages)]), dtype=np.uint64)
+    prints = _prints(crawl, stored)
     order = np.argsort(prints)
     took, size = np.full(pages, np.nan), np.full(pages, np.nan)
     for batch in _batches(CrawlFiles(crawl).out / "pages", ("id", "took", "bytes", "final", "status")):
@@ -94,6 +93,47 @@ def times_of(crawl: Path, stored: Stored) -> PageTimes:
     latency = np.where(np.isnan(latency), np.nanmedian(latency), np.maximum(0.0, latency))
     assert len(speed) == sites
     return PageTimes(latency.astype(np.float32), size.astype(np.float32), speed.astype(np.float32))
+
+
+def visits_of(crawl: Path, stored: Stored) -> Simulated:
+    """A crawl as if it had been simulated: the pages of a graph in the order in which it had them, and when."""
+    prints = _prints(crawl, stored)
+    order = np.argsort(prints)
+    pages: list[NDArray[np.int64]] = []
+    began: list[NDArray[np.float64]] = []
+    took: list[NDArray[np.float64]] = []
+    for batch in _batches(CrawlFiles(crawl).out / "pages", ("id", "took", "fetched_at", "final", "status")):
+        kept = batch.filter(pc.and_kleene(batch.column("final"), pc.equal(batch.column("status"), 200)))
+        place, found = _places(prints[order], _ids(kept.column("id")))
+        pages.append(order[place[found]])
+        micros = pc.cast(kept.column("fetched_at"), pa.int64()).to_numpy(zero_copy_only=False)
+        began.append(micros[found] / 1e6)
+        took.append(kept.column("took").to_numpy(zero_copy_only=False)[found])
+    page, start = np.concatenate([*pages, np.empty(0, np.int64)]), np.concatenate([*began, np.empty(0)])
+    if not len(page):
+        raise UsageError("no page of the graph was fetched in this crawl", where=str(crawl))
+    end = start + np.concatenate(took)
+    by_end = np.argsort(end, kind="stable")
+    by_end = by_end[np.sort(np.unique(page[by_end], return_index=True)[1])]  # a page that was fetched again counts once
+    zero = float(start.min())
+    visited = page[by_end].astype(np.int32)
+    return Simulated(
+        ordering=f"crawl-{crawl.name}",
+        order=visited,
+        finished=end[by_end] - zero,
+        started=start[by_end] - zero,
+        site=stored.graph.site_of(visited).astype(np.int32),
+        seconds=float(end.max()) - zero,
+        cpu=0.0,
+        parameters={"crawl": str(crawl)},
+    )
+
+
+def _prints(crawl: Path, stored: Stored) -> Ids:
+    """The fingerprints of the pages of a graph."""
+    if stored.urls is None:
+        raise UsageError("the graph has no URLs to find its pages in a crawl by", where=str(crawl))
+    return np.array(fingerprints([stored.urls[page] for page in range(stored.graph.pages)]), dtype=np.uint64)
 
 
 class _Fetched(NamedTuple):

@@ -104,8 +104,12 @@ def test_simulate__in_the_weather_of_a_crawl(tmp_path: Path) -> None:
     assert np.asarray(times.size).astype(int).tolist() == sizes
     assert (times.latency >= 0).all()
     asked = ("--ordering", "breadth-first", "--times", tmp_path / "crawl", "--wait", "0", "--json")
+    asked = (*asked, "--crawl", tmp_path / "crawl")
     done = weft("simulate", tmp_path / "graph", *asked, "--out", tmp_path / "report")
     assert done.returncode == 0, done.stderr
     measured = json.loads(done.stdout)["orderings"]["breadth-first"]
+    live = json.loads(done.stdout)["orderings"]["crawl-crawl"]
+    assert live["downloads"] == 300
+    assert live["average"] == pytest.approx(measured["average"], abs=0.1)
     total = float((times.latency + times.size / np.repeat(times.speed, np.diff(stored.graph.first_page))).sum())
     assert measured["time"] == pytest.approx(total, rel=1e-3)

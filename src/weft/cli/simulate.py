@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,10 +18,11 @@ from rich.table import Table
 from weft.cli.options import flags_of, given_of
 from weft.errors import UsageError
 from weft.graph.files import Stored, load
-from weft.harvest import times_of
+from weft.harvest import times_of, visits_of
 from weft.ordering import ordering_named, ordering_names
 from weft.sim.batch import Choice
 from weft.sim.report import check_place, write_report
+from weft.sim.result import Simulated
 from weft.sim.run import Conditions
 from weft.sim.several import Order, simulate_all, true_scores
 from weft.sim.times import Weather
@@ -49,6 +52,9 @@ def simulate(  # noqa: PLR0913  options
     ] = False,
     times: Annotated[
         Path | None, Parameter(help="Directory of a crawl: pages take as long, and are as large, as they were in it.")
+    ] = None,
+    crawl: Annotated[
+        Path | None, Parameter(help="Directory of a crawl whose own curve is laid over the simulated ones.")
     ] = None,
     batch: Annotated[
         int, Parameter(help="Simulate a batch of so many pages from the middle of the crawl alone, with its times.")
@@ -104,7 +110,9 @@ def simulate(  # noqa: PLR0913  options
             for bar, pages in zip(bars, done, strict=True):
                 progress.update(bar, completed=pages)
 
-        results = simulate_all(wanted, names, processes=processes, progress=show)
+        results: Iterable[Simulated] = simulate_all(wanted, names, processes=processes, progress=show)
+        if crawl is not None:
+            results = chain([visits_of(crawl, stored)], results)
         ids = stored.id_of(np.arange(stored.graph.pages))
         summary = write_report(results, true_scores(stored), ids, out, order_out=order_out, about=about)
     if json:
