@@ -1,7 +1,7 @@
 """The experiments of the papers, done again: every table and figure, and how near ours comes.
 
-`scale` says how large, `experiments` which simulations, `run` has them done in processes of their own (`simulations` is
-what such a process does). `published` has the papers' values, `verdicts` says what became of each; `signs`, `reasons`,
-`real` and `live` are the parts beyond the papers' own tables: signs over seeds, what would have to be true, real graphs,
-and crawls of the testbed. `report`, `document` and `figures` write it down.
+`scale` says how large, `experiments` which simulations, `run` has them done in processes of their own, `simulations` is
+what such a process does. `published` has the papers' numbers and sentences, `claims`, `values` and `verdicts` what
+became of each. `real` reads real graphs, `live` crawls the testbed. `document` and `beyond` are its text, `figures`,
+`blocks` and `report` write it down.
 """

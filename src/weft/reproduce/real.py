@@ -1,10 +1,10 @@
 """Real graphs in the formats in which they are passed around. In: a directory of data sets. Out: `RealGraph`s.
 
 Five graphs are known, each with its reader: two query graphs (california, cars), two crawls of universities (hollins,
-ics), and a sample of the .uk crawl of 2007 that came without URLs. Its sites are guessed: pages are numbered in the order
-of their URLs, so a site is a stretch of numbers, and it is cut wherever no short link crosses. Sites without a home page
-begin with the page of the shortest path, then of the shortest URL, then of the lowest number. Pages that no home page
-reaches are counted and left out.
+ics), and a sample of the .uk crawl of 2007 that came without URLs. Its sites are guessed: pages are numbered in the
+order of their URLs, so a site is a stretch of numbers, and it is cut wherever no short link crosses. A crawl begins
+with each site's page of the shortest path, then of the shortest URL, then of the lowest number. Pages that it does not
+reach are counted and left out.
 
 >>> guess_sites(np.array([0, 1, 3, 4]), np.array([1, 0, 4, 0]), 5, longest=2).tolist()
 [0, 0, 1, 2, 2]

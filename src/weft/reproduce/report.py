@@ -1,0 +1,101 @@
+"""The report in files. In: the values. Out: a directory, or pages of the documentation.
+
+    values.json      every published value, ours for each seed, the verdict; and what the figures are drawn from
+    index.html       the report in one page that needs no other file
+    figures/*.svg    its figures
+
+Invariant: the directory is there whole or not at all; an earlier report is replaced, anything else is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from weft.errors import UsageError
+from weft.reproduce.blocks import html, markdown
+from weft.reproduce.document import TITLE, document
+from weft.reproduce.figures import Drawing, draw
+from weft.reproduce.values import KIND
+from weft.store.files import sync_folder, writing
+
+VALUES = "values.json"
+_OURS = {VALUES, "index.html", "figures"}
+
+
+def write_report(values: Mapping[str, Any], out: Path) -> None:
+    """Write the directory."""
+    drawings = draw(values)
+    with _beside(out) as folder:
+        text = json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
+        (folder / VALUES).write_text(text + "\n", encoding="utf-8")
+        (folder / "index.html").write_text(html(document(values), TITLE, drawings), encoding="utf-8")
+        _write_figures(folder / "figures", drawings)
+
+
+def write_docs(values: Mapping[str, Any], docs: Path) -> None:
+    """Write `reproduction.md` and its figures into a documentation's directory."""
+    drawings = draw(values)
+    with writing(docs):
+        _write_figures(docs / "figures", drawings)
+        beside = docs / ".reproduction.md.new"
+        beside.write_text(markdown(document(values), TITLE, drawings), encoding="utf-8")
+        beside.replace(docs / "reproduction.md")
+
+
+def read_values(out: Path) -> dict[str, Any]:
+    """The values of a report that is there."""
+    path = out / VALUES
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read the report: {error}", where=str(path), todo="run `weft reproduce`") from error
+    if not isinstance(values, dict) or values.get("kind") != KIND:
+        raise UsageError("this is no report of `weft reproduce`", where=str(path), todo="give its directory")
+    return values
+
+
+def check_place(out: Path) -> None:
+    """Refuse a place where something else is than an earlier report; to be asked before the work is done."""
+    todo = "give another directory, or move this one away"
+    if not out.exists() and not out.is_symlink():
+        return
+    if not out.is_dir() or out.is_symlink():
+        raise UsageError("the report needs a directory of its own, and this is none", where=str(out), todo=todo)
+    names = {each.name for each in out.iterdir()}
+    if names and not (names <= _OURS and VALUES in names):
+        raise UsageError("the directory exists and holds something else than a report", where=str(out), todo=todo)
+    if names:
+        read_values(out)
+
+
+def _write_figures(folder: Path, drawings: Mapping[str, Drawing]) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, drawing in drawings.items():
+        (folder / f"{name}.svg").write_text(drawing.svg, encoding="utf-8")
+
+
+@contextmanager
+def _beside(out: Path) -> Iterator[Path]:
+    """A new directory beside the place, which takes the place when everything went well and is removed otherwise."""
+    out = out.absolute()
+    new, old = out.with_name(f".{out.name}.new"), out.with_name(f".{out.name}.old")
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        check_place(out)
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()
+        try:
+            yield new
+            if out.exists():
+                shutil.rmtree(old, ignore_errors=True)
+                out.rename(old)
+            new.rename(out)
+            sync_folder(out.parent)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
