@@ -104,8 +104,8 @@ def test_simulate__in_the_weather_of_a_crawl(tmp_path: Path) -> None:
     assert np.asarray(times.size).astype(int).tolist() == sizes
     assert (times.latency >= 0).all()
     asked = ("--ordering", "breadth-first", "--times", tmp_path / "crawl", "--wait", "0", "--json")
-    asked = (*asked, "--crawl", tmp_path / "crawl")
-    done = weft("simulate", tmp_path / "graph", *asked, "--out", tmp_path / "report")
+    beside = ("--crawl", tmp_path / "crawl", "--out", tmp_path / "report")
+    done = weft("simulate", tmp_path / "graph", *asked, *beside)
     assert done.returncode == 0, done.stderr
     measured = json.loads(done.stdout)["orderings"]["breadth-first"]
     live = json.loads(done.stdout)["orderings"]["crawl-crawl"]
