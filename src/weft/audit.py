@@ -30,16 +30,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from pyarrow import ipc
 
 from weft.config import Settings
 from weft.engine.robots import MOST_HOPS
-from weft.errors import WeftError
 from weft.frontier.politeness import wait_after
 from weft.model import Reason
-from weft.store.columns import read_batches
 from weft.store.reading import CrawlFiles
 from weft.urls import fingerprints, registered_domain
 
@@ -117,7 +113,7 @@ def audit_crawl(out: Path) -> Audit:
     files = CrawlFiles(out)
     settings = Settings().with_file(files.out / "crawl.toml")
     sites, addresses = _Names(), _Names()
-    rows, visits, robots = _read(files.out / "pages", sites, addresses)
+    rows, visits, robots = _read(files, sites, addresses)
     if visits is None:
         return Audit(rows=rows)
     rules = _site_rules(list(sites.codes), visits, settings)
@@ -194,12 +190,12 @@ class _Names:
         return found
 
 
-def _read(folder: Path, sites: _Names, addresses: _Names) -> tuple[int, _Visits | None, _Robots]:
+def _read(files: CrawlFiles, sites: _Names, addresses: _Names) -> tuple[int, _Visits | None, _Robots]:
     """The number of rows, the visits and the robots.txt files of a crawl."""
     rows = 0
     visits: list[_Visits] = []
     robots: list[_Robots] = []
-    for table in _tables(folder):
+    for table in _tables(files):
         rows += table.num_rows
         connected = table.filter(pc.is_valid(table.column("connected_at"))).combine_chunks()
         del table
@@ -218,10 +214,10 @@ def _read(folder: Path, sites: _Names, addresses: _Names) -> tuple[int, _Visits 
     return rows, _merge(visits), _Robots(*(np.concatenate(column) for column in zip(*robots, strict=True)))
 
 
-def _tables(folder: Path) -> Iterator[pa.Table]:
+def _tables(files: CrawlFiles) -> Iterator[pa.Table]:
     """The rows in chunks, each with all the columns looked at."""
     waiting: list[pa.RecordBatch] = []
-    for batch in _batches(folder):
+    for batch in files.batches("pages", _COLUMNS.names):
         known = {name: batch.column(name) for name in batch.schema.names}
         arrays = [
             known[field.name].cast(field.type) if field.name in known else pa.nulls(batch.num_rows, field.type)
@@ -233,34 +229,6 @@ def _tables(folder: Path) -> Iterator[pa.Table]:
             waiting = []
     if waiting:
         yield pa.Table.from_batches(waiting)
-
-
-def _batches(folder: Path) -> Iterator[pa.RecordBatch]:
-    # Open parts are listed first: one that is sealed meanwhile is then found among the sealed ones.
-    growing = sorted(folder.glob("*.arrow.open"))
-    sealed = sorted(folder.glob("*.parquet"))
-    for path in sealed:
-        yield from _sealed(path)
-    for path in growing:
-        final = path.with_name(path.name.removesuffix(".arrow.open") + ".parquet")
-        if final in sealed:
-            continue
-        try:
-            with ipc.open_stream(pa.OSFile(str(path), "rb")) as reader:
-                for batch in read_batches(reader):
-                    yield batch.select([name for name in _COLUMNS.names if name in batch.schema.names])
-        except FileNotFoundError:  # it was sealed in this moment
-            yield from _sealed(final)
-        except (OSError, pa.ArrowInvalid):
-            continue  # it holds nothing yet
-
-
-def _sealed(path: Path) -> Iterator[pa.RecordBatch]:
-    try:
-        file = pq.ParquetFile(path)
-        yield from file.iter_batches(columns=[name for name in _COLUMNS.names if name in file.schema_arrow.names])
-    except (OSError, pa.ArrowInvalid) as error:
-        raise WeftError(f"cannot read the columns: {error}", where=str(path), todo="is the file whole?") from error
 
 
 def _numpy(array: Any) -> NDArray[Any]:

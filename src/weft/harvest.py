@@ -8,25 +8,21 @@ that were given as such, or what they redirect to, in the order in which the cra
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from pyarrow import ipc
 
-from weft.errors import UsageError, WeftError
+from weft.errors import UsageError
 from weft.graph.assembly import LinkRows, Worth, assemble
 from weft.graph.files import Stored, Urls
 from weft.graph.names import Names, Texts
 from weft.model import FIRST_REQUISITE, Kind
 from weft.sim.result import Simulated
 from weft.sim.times import PageTimes
-from weft.store.columns import read_batches
 from weft.store.reading import CrawlFiles
 from weft.urls import fingerprints, site_of
 
@@ -40,13 +36,13 @@ _COLUMNS = ("id", "url", "kind", "status", "final", "fetched_at", "redirect")
 
 def build(crawl: Path) -> Stored:
     """The graph of a crawl, also while it runs."""
-    out = CrawlFiles(crawl).out
-    fetched = _read_pages(out)
+    files = CrawlFiles(crawl)
+    fetched = _read_pages(files)
     if not fetched.urls:
         raise UsageError("the graph is empty: no page was fetched", where=str(crawl), todo="let the crawl go on first")
     numbers = _Numbers(fetched)
-    seeds = numbers.of(_in_order_of_discovery(out, fetched.seeds))
-    rows, beyond = _read_links(out, numbers)
+    seeds = numbers.of(_in_order_of_discovery(files, fetched.seeds))
+    rows, beyond = _read_links(files, numbers)
     site = Names(Texts.of([site_of(url).encode() for url in fetched.urls])).codes
     if not (seeds >= 0).any():
         raise UsageError("no seed was fetched", where=str(crawl), todo="let the crawl go on first")
@@ -78,7 +74,7 @@ def times_of(crawl: Path, stored: Stored) -> PageTimes:
     prints = _prints(crawl, stored)
     order = np.argsort(prints)
     took, size = np.full(pages, np.nan), np.full(pages, np.nan)
-    for batch in _batches(CrawlFiles(crawl).out / "pages", ("id", "took", "bytes", "final", "status")):
+    for batch in CrawlFiles(crawl).batches("pages", ("id", "took", "bytes", "final", "status")):
         kept = batch.filter(pc.and_kleene(batch.column("final"), pc.equal(batch.column("status"), 200)))
         place, found = _places(prints[order], _ids(kept.column("id")))
         took[order[place[found]]] = kept.column("took").to_numpy(zero_copy_only=False)[found]
@@ -102,7 +98,7 @@ def visits_of(crawl: Path, stored: Stored) -> Simulated:
     pages: list[NDArray[np.int64]] = []
     began: list[NDArray[np.float64]] = []
     took: list[NDArray[np.float64]] = []
-    for batch in _batches(CrawlFiles(crawl).out / "pages", ("id", "took", "fetched_at", "final", "status")):
+    for batch in CrawlFiles(crawl).batches("pages", ("id", "took", "fetched_at", "final", "status")):
         kept = batch.filter(pc.and_kleene(batch.column("final"), pc.equal(batch.column("status"), 200)))
         place, found = _places(prints[order], _ids(kept.column("id")))
         pages.append(order[place[found]])
@@ -180,8 +176,8 @@ def _places(known: Ids, asked: Ids) -> tuple[NDArray[np.int64], NDArray[np.bool_
     return place, known[place] == asked
 
 
-def _read_pages(out: Path) -> _Fetched:
-    batches = [pa.Table.from_batches([batch]) for batch in _batches(out / "pages", _COLUMNS)]
+def _read_pages(files: CrawlFiles) -> _Fetched:
+    batches = [pa.Table.from_batches([batch]) for batch in files.batches("pages", _COLUMNS)]
     if not batches:
         none = np.empty(0, dtype=np.uint64)
         return _Fetched(none, [], none, none, none)
@@ -204,9 +200,9 @@ def _ids(column: Any) -> Ids:
     return np.asarray(column.to_numpy(), dtype=np.uint64)
 
 
-def _in_order_of_discovery(out: Path, seeds: Ids) -> Ids:
+def _in_order_of_discovery(files: CrawlFiles, seeds: Ids) -> Ids:
     """The seeds in the order in which the crawl noted their URLs down."""
-    known = [_ids(batch.column("id")) for batch in _batches(out / "urls", ("id",))]
+    known = [_ids(batch.column("id")) for batch in files.batches("urls", ("id",))]
     if not known:
         return seeds
     noted = np.concatenate(known)
@@ -214,11 +210,11 @@ def _in_order_of_discovery(out: Path, seeds: Ids) -> Ids:
     return np.concatenate([ordered, seeds[~np.isin(seeds, ordered)]])
 
 
-def _read_links(out: Path, numbers: _Numbers) -> tuple[LinkRows, int]:
+def _read_links(files: CrawlFiles, numbers: _Numbers) -> tuple[LinkRows, int]:
     """The links between pages, and how many of theirs led elsewhere; links to parts of pages are no links."""
     rows = LinkRows(numbers.pages)
     beyond = 0
-    for batch in _batches(out / "links", ("source", "target", "kind")):
+    for batch in files.batches("links", ("source", "target", "kind")):
         followed = batch.filter(pc.less(batch.column("kind"), pa.scalar(int(FIRST_REQUISITE), pa.uint8())))
         place, known = _places(numbers.ids, _ids(followed.column("source")))
         target = numbers.of(_ids(followed.column("target"))[known])
@@ -226,30 +222,3 @@ def _read_links(out: Path, numbers: _Numbers) -> tuple[LinkRows, int]:
         beyond += int((target < 0).sum())
         rows.add(source[target >= 0], target[target >= 0])
     return rows, beyond
-
-
-def _batches(folder: Path, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    # Open parts are listed first: one that is sealed meanwhile is then found among the sealed ones.
-    growing = sorted(folder.glob("*.arrow.open"))
-    sealed = sorted(folder.glob("*.parquet"))
-    for path in sealed:
-        yield from _sealed(path, columns)
-    for path in growing:
-        final = path.with_name(path.name.removesuffix(".arrow.open") + ".parquet")
-        if final in sealed:
-            continue
-        try:
-            with ipc.open_stream(pa.OSFile(str(path), "rb")) as reader:
-                for batch in read_batches(reader):
-                    yield batch.select(list(columns))
-        except FileNotFoundError:  # it was sealed in this moment
-            yield from _sealed(final, columns)
-        except (OSError, pa.ArrowInvalid):
-            continue  # it holds nothing yet
-
-
-def _sealed(path: Path, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from pq.ParquetFile(path).iter_batches(columns=list(columns), batch_size=1 << 20)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise WeftError(f"cannot read the columns: {error}", where=str(path), todo="is the file whole?") from error

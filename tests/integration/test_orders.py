@@ -11,26 +11,15 @@ import pytest
 from tests.crawling import crawl, make_web, rows
 
 from weft.graph.rank import pagerank
-from weft.ordering import ordering_named
+from weft.ordering import ordering_named, ordering_names
 from weft.sim.run import Conditions, Scores, simulate
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
 
 PAGES = 5000
 RERANK = 300  # pages between two computations of PageRank
-WITHOUT_ORACLE = (
-    "backlink",
-    "batch",
-    "breadth-first",
-    "depth",
-    "larger-sites-first",
-    "length",
-    "opic",
-    "opic-seeds",
-    "partial",
-    "random",
-)
-WITH_ORACLE = ("historical-omniscient", "historical-parent", "historical-random", "historical-zero", "omniscient")
+WITHOUT_ORACLE = [name for name in ordering_names() if not hasattr(ordering_named(name), "needs")]
+WITH_ORACLE = [name for name in ordering_names() if name not in WITHOUT_ORACLE]
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,7 @@ Invariant: the directory is there whole or not at all; an earlier report is repl
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from weft.reproduce.blocks import html, markdown
 from weft.reproduce.document import TITLE, document
 from weft.reproduce.figures import Drawing, draw
 from weft.reproduce.values import KIND
-from weft.store.files import sync_folder, writing
+from weft.store.files import replacing, writing
 
 VALUES = "values.json"
 _OURS = {VALUES, "index.html", "figures"}
@@ -30,7 +28,7 @@ _OURS = {VALUES, "index.html", "figures"}
 def write_report(values: Mapping[str, Any], out: Path) -> None:
     """Write the directory."""
     drawings = draw(values)
-    with _beside(out) as folder:
+    with replacing(out, check_place) as folder:
         text = json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
         (folder / VALUES).write_text(text + "\n", encoding="utf-8")
         (folder / "index.html").write_text(html(document(values), TITLE, drawings), encoding="utf-8")
@@ -77,25 +75,3 @@ def _write_figures(folder: Path, drawings: Mapping[str, Drawing]) -> None:
     folder.mkdir(exist_ok=True)
     for name, drawing in drawings.items():
         (folder / f"{name}.svg").write_text(drawing.svg, encoding="utf-8")
-
-
-@contextmanager
-def _beside(out: Path) -> Iterator[Path]:
-    """A new directory beside the place, which takes the place when everything went well and is removed otherwise."""
-    out = out.absolute()
-    new, old = out.with_name(f".{out.name}.new"), out.with_name(f".{out.name}.old")
-    with writing(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        check_place(out)
-        shutil.rmtree(new, ignore_errors=True)
-        new.mkdir()
-        try:
-            yield new
-            if out.exists():
-                shutil.rmtree(old, ignore_errors=True)
-                out.rename(old)
-            new.rename(out)
-            sync_folder(out.parent)
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)

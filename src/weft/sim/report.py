@@ -16,9 +16,7 @@ from __future__ import annotations
 import json
 import math
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +30,7 @@ from weft.errors import UsageError
 from weft.sim import metrics, plots
 from weft.sim.page import Cell, Column, Page
 from weft.sim.result import Simulated
-from weft.store.files import sync_folder, writing
+from weft.store.files import replacing, writing
 
 KIND = "weft simulation"
 SHARES = (0.01, 0.1, 0.2)
@@ -86,7 +84,7 @@ def write_report(
     Results are worked off one by one, so a generator of them needs the memory of one. Of `about`, `title` heads the
     page, `warnings` (a list) stand at its top and in the summary, and the rest is shown as it is.
     """
-    with _beside(out) as folder:
+    with replacing(out, check_place) as folder:
         kept = list(_keep(results, scores, np.asarray(stored_ids), folder, order_out=order_out))
         with writing(folder):
             pq.write_table(_curves(kept), folder / "curves.parquet", compression="zstd")
@@ -132,32 +130,6 @@ def _is_report(path: Path) -> bool:
         return bool(json.loads(path.read_text(encoding="utf-8"))["kind"] == KIND)
     except (OSError, ValueError, KeyError, TypeError):
         return False
-
-
-@contextmanager
-def _beside(out: Path) -> Iterator[Path]:
-    """A new directory beside the place, which takes the place when everything went well and is removed otherwise."""
-    out = out.absolute()
-    new, old = out.with_name(f".{out.name}.new"), out.with_name(f".{out.name}.old")
-    with writing(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        if old.exists() and not out.exists():  # the power failed between the two renames
-            old.rename(out)
-        check_place(out)
-        shutil.rmtree(new, ignore_errors=True)
-        new.mkdir()
-    try:
-        yield new
-        with writing(out):
-            check_place(out)
-            if out.exists():
-                shutil.rmtree(old, ignore_errors=True)
-                out.rename(old)
-            new.rename(out)
-            sync_folder(out.parent)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 # The results.

@@ -10,6 +10,9 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -156,3 +159,32 @@ class writing:  # noqa: N801
             }.get(error.errno or 0, "run the same command again when it is mended")
             what = os.strerror(error.errno) if error.errno else str(error)
             raise WeftError(f"cannot write: {what}", where=str(self._path), todo=todo) from error
+
+
+@contextmanager
+def replacing(out: Path, check: Callable[[Path], None]) -> Iterator[Path]:
+    """A new directory beside a place, which takes the place when everything went well and is removed otherwise.
+
+    `check` refuses a place where something else is than what may be replaced; it is asked before the work and after.
+    """
+    out = out.absolute()
+    new, old = out.with_name(f".{out.name}.new"), out.with_name(f".{out.name}.old")
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if old.exists() and not out.exists():  # the power failed between the two renames
+            old.rename(out)
+        check(out)
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()
+    try:
+        yield new
+        with writing(out):
+            check(out)
+            if out.exists():
+                shutil.rmtree(old, ignore_errors=True)
+                out.rename(old)
+            new.rename(out)
+            sync_folder(out.parent)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)

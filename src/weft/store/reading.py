@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -35,13 +35,13 @@ class CrawlFiles:
 
     def rows(self, url_id: int) -> list[dict[str, Any]]:
         """Every fetch of a URL, the oldest first."""
-        found = [row for batch in self._batches("pages") for row in _where(batch, "id", url_id).to_pylist()]
+        found = [row for batch in self.batches("pages") for row in _where(batch, "id", url_id).to_pylist()]
         return sorted(found, key=lambda row: row["fetched_at"])
 
     def linked_from(self, url_id: int, most: int = 5) -> list[tuple[int, int]]:
         """Pages that link to a URL: their ids, and the kinds of the links."""
         found: list[tuple[int, int]] = []
-        for batch in self._batches("links"):
+        for batch in self.batches("links"):
             rows = _where(batch, "target", url_id).to_pydict()
             found += zip(rows["source"], rows["kind"], strict=True)
             if len(found) >= most:
@@ -50,7 +50,7 @@ class CrawlFiles:
 
     def url(self, url_id: int) -> str | None:
         """The URL of an id."""
-        for batch in self._batches("urls"):
+        for batch in self.batches("urls"):
             rows = _where(batch, "id", url_id)
             if rows.num_rows:
                 return str(rows.column("url")[0].as_py())
@@ -71,23 +71,37 @@ class CrawlFiles:
         head, gap, body = block[:-4].partition(b"\r\n\r\n")
         return Record({name: value for name, _, value in fields}, head + gap, body)
 
-    def _batches(self, table: str) -> Iterator[pa.RecordBatch]:
+    def batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows of a table, or some columns of them, as far as the table has them; also while the crawl runs."""
         # Open parts are listed first: one that is sealed meanwhile is then found among the sealed ones.
         growing = sorted((self.out / table).glob("*.arrow.open"))
         sealed = sorted((self.out / table).glob("*.parquet"))
         for path in sealed:
-            yield from pq.ParquetFile(path).iter_batches()
+            yield from _sealed(path, columns)
         for path in growing:
             final = sealed_as(path.with_name(path.name.removesuffix(OPEN)))
             if final in sealed:
                 continue
             try:
                 with ipc.open_stream(pa.OSFile(str(path), "rb")) as reader:
-                    yield from read_batches(reader)
+                    for batch in read_batches(reader):
+                        yield batch if columns is None else batch.select(_known(columns, batch.schema))
             except FileNotFoundError:  # it was sealed in this moment
-                yield from pq.ParquetFile(final).iter_batches()
+                yield from _sealed(final, columns)
             except (OSError, pa.ArrowInvalid):
                 continue  # it holds nothing yet
+
+
+def _sealed(path: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    try:
+        file = pq.ParquetFile(path)
+        yield from file.iter_batches(columns=None if columns is None else _known(columns, file.schema_arrow))
+    except (OSError, pa.ArrowInvalid) as error:
+        raise WeftError(f"cannot read the columns: {error}", where=str(path), todo="is the file whole?") from error
+
+
+def _known(columns: Sequence[str], schema: pa.Schema) -> list[str]:
+    return [name for name in columns if name in schema.names]
 
 
 def _opened(sealed: Path) -> BinaryIO:

@@ -34,7 +34,7 @@ from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
 from weft.frontier.sites import Overrides
 from weft.model import Kind, Page, Parsed
-from weft.ordering import Ordering, ordering_named
+from weft.ordering import Ordering, ordering_named, ordering_names
 from weft.ordering.known import Known
 from weft.ordering.reranking import Reranking
 from weft.parse.page import Parser, Reading
@@ -49,18 +49,7 @@ from weft.urls import UrlRules
 PAGES = 5000
 RERANK = 400
 CONNECTIONS, WAIT = 8, 3.0
-WITHOUT_ORACLE = (
-    "backlink",
-    "batch",
-    "breadth-first",
-    "depth",
-    "larger-sites-first",
-    "length",
-    "opic",
-    "opic-seeds",
-    "partial",
-    "random",
-)
+WITHOUT_ORACLE = [name for name in ordering_names() if not hasattr(ordering_named(name), "needs")]
 
 
 class Fewest:

@@ -408,7 +408,7 @@ def test_reading__a_part_sealed_meanwhile_is_read_once(bench: Bench) -> None:
         bench.seal()
     bench.store.note_url(3, "http://a/3")
     bench.mark()
-    reading = bench.files._batches("urls")
+    reading = bench.files.batches("urls")
     seen = [next(reading)]
     bench.seal()
     seen += reading
