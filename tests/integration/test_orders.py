@@ -29,6 +29,13 @@ def bed() -> Iterator[Bed]:
         yield bed
 
 
+@pytest.fixture(scope="module")
+def small() -> Iterator[Bed]:
+    """A smaller one."""
+    with serving(make_web(PLAIN, sites=40, pages=1500, largest=500)) as bed:
+        yield bed
+
+
 def live_order(bed: Bed, out: Path, ordering: str, *, why: str = "done", **changes: Any) -> list[int]:
     """The pages in the order in which a crawl with one connection and no waits visits them."""
     summary = crawl(
@@ -67,18 +74,18 @@ def test_orders__live_and_simulated_are_the_same(bed: Bed, tmp_path: Path, order
 
 
 @pytest.mark.parametrize("ordering", ["backlink", "larger-sites-first", "length", "opic", "random"])
-def test_orders__are_the_same_over_a_restart(bed: Bed, tmp_path: Path, ordering: str) -> None:
+def test_orders__are_the_same_over_a_restart(small: Bed, tmp_path: Path, ordering: str) -> None:
     """What pages were worth when the crawl was stopped they are worth when it goes on."""
-    simulated = simulate(bed.web.graph, ordering_named(ordering), Conditions(wait=0.0, seed=3)).order.tolist()
-    live_order(bed, tmp_path / "crawl", ordering, max_pages=PAGES // 2, why="page limit")
-    live = live_order(bed, tmp_path / "crawl", ordering)
+    simulated = simulate(small.web.graph, ordering_named(ordering), Conditions(wait=0.0, seed=3)).order.tolist()
+    live_order(small, tmp_path / "crawl", ordering, max_pages=700, why="page limit")
+    live = live_order(small, tmp_path / "crawl", ordering)
     assert live == simulated, first_difference(live, simulated)
 
 
 @pytest.mark.parametrize("ordering", WITH_ORACLE)
-def test_orders__with_scores_from_a_file(bed: Bed, tmp_path: Path, ordering: str) -> None:
+def test_orders__with_scores_from_a_file(small: Bed, tmp_path: Path, ordering: str) -> None:
     """The same for orderings that are told scores."""
-    graph = bed.web.graph
+    graph = small.web.graph
     true = pagerank(graph.offsets, graph.links)
     old = np.where(np.arange(graph.pages) % 3 == 0, np.nan, true[::-1])
     share = np.count_nonzero(~np.isnan(old)) / len(old)  # of the pages that are old: by it old scores are comparable
@@ -88,10 +95,10 @@ def test_orders__with_scores_from_a_file(bed: Bed, tmp_path: Path, ordering: str
     files = {}
     for name, scores in (("true", true), ("old", old)):
         files[name] = tmp_path / f"{name}.tsv"
-        known = [(bed.web.url(page), score) for page, score in enumerate(scores.tolist()) if not np.isnan(score)]
+        known = [(small.web.url(page), score) for page, score in enumerate(scores.tolist()) if not np.isnan(score)]
         files[name].write_text("".join(f"{url}\t{score!r}\n" for url, score in known))
     given = {"scores": str(files["true" if ordering == "omniscient" else "old"])}
     if ordering == "historical-omniscient":
         given["oracle"] = str(files["true"])
-    live = live_order(bed, tmp_path / "crawl", ordering, **given)
+    live = live_order(small, tmp_path / "crawl", ordering, **given)
     assert live == simulated, first_difference(live, simulated)

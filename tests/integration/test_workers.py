@@ -23,7 +23,7 @@ from weft.clock import SystemClock, VirtualClock
 from weft.directory import locked, stored_plan
 from weft.errors import WeftError
 from weft.frontier.embedded import EmbeddedFrontier
-from weft.frontier.parcels import parcels_of
+from weft.frontier.parcels import Estate, parcels_of
 from weft.handover import hand_over
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
@@ -102,12 +102,23 @@ class _Crash(BaseException):
 
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A crawl with two workers that was killed in the middle."""
+    """A crawl with two workers, both with something to do, that was killed in the middle."""
     folder = tmp_path_factory.mktemp("interrupted")
-    out = folder / "crawl"
     with serving(make_web(APART, sites=SITES, pages=PAGES, largest=LARGEST), ServerSettings(keep_alive_s=5.0)) as bed:
-        run_until(Siege(command(bed, out, 2), folder / "output.txt"), out, PAGES // 3, signal.SIGKILL)
-    return out
+        for attempt in range(5):  # one that starts late, on a busy machine, may find that the other has everything
+            out = folder / f"crawl-{attempt}"
+            run_until(Siege(command(bed, out, 2), folder / "output.txt"), out, PAGES // 3, signal.SIGKILL)
+            if all(_holds_groups(out / "workers" / str(number) / "frontier.log") for number in range(2)):
+                return out
+    pytest.fail("one of the two workers never had anything to do")
+
+
+def _holds_groups(log: Path) -> bool:
+    if not log.exists():
+        return False
+    estate = Estate(log, read_only=True)
+    estate.close()
+    return bool(estate.groups)
 
 
 def _before(_function: Callable[..., Any], _count: int) -> Callable[..., Any]:

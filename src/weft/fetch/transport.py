@@ -464,8 +464,6 @@ class Transport:
             slot.done = None
             try:
                 page = self._page(slot, code) if slot.connection is not None else None
-                if page is not None and page.url.startswith("http:"):  # with TLS there is still a goodbye to be said
-                    self._remove(slot)
                 done(page)
             except Exception as error:  # noqa: BLE001  the other pages must not be lost with this one
                 self._loop.call_exception_handler({"message": "a page could not be handed over", "exception": error})
