@@ -107,13 +107,20 @@ POINTS = [
 ]
 
 
+def _doomed(small: Bed, folder: Path, points: list[tuple[str, int, str]]) -> Path:
+    """A crawl whose workers died at these points. Who does what is a matter of speed: it may be over before."""
+    for attempt in range(4):
+        out = folder / f"crawl-{attempt}"
+        if run_doomed(small, out, points) == len(points):
+            return out
+    pytest.fail("the point was never reached")
+
+
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(("point", "call", "when"), POINTS)
 def test_windows__one_by_one(point: str, call: int, when: str, small: Bed, tmp_path: Path) -> None:
     """A worker dies at exactly this point, is restarted by the watchdog, and nothing shows in what is stored."""
-    deaths = run_doomed(small, tmp_path / "crawl", [(point, call, when)])
-    assert deaths == 1, "the point was never reached"
-    check_stored(small, tmp_path / "crawl")
+    check_stored(small, _doomed(small, tmp_path, [(point, call, when)]))
 
 
 RECOVERY = [
@@ -131,9 +138,7 @@ RECOVERY = [
 def test_recovery__may_die_too(point: str, call: int, when: str, small: Bed, tmp_path: Path) -> None:
     """A worker dies, and so does the one that takes up what it left; the third finds everything."""
     first = ("weft.frontier.local:LocalFrontier.write", 6, "after")
-    deaths = run_doomed(small, tmp_path / "crawl", [first, (point, call, when)])
-    assert deaths == 2, "the point was never reached"
-    check_stored(small, tmp_path / "crawl")
+    check_stored(small, _doomed(small, tmp_path, [first, (point, call, when)]))
 
 
 @pytest.mark.timeout(900)
