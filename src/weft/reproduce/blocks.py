@@ -20,9 +20,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from weft.printing.page import Cell, Column, Page, Tone
 from weft.reproduce.figures import Drawing
 from weft.reproduce.verdicts import COMES_OUT, DOES_NOT
-from weft.sim.page import Cell, Column, Page, Tone
 
 
 @dataclass(frozen=True, slots=True)

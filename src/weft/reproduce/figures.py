@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from weft.sim import plots
-from weft.sim.plots import Frame, Series
+from weft.printing import plots
+from weft.printing.plots import Frame, Series
 
 Named = Mapping[str, Mapping[str, Any]]
 

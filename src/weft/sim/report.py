@@ -27,8 +27,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.errors import UsageError
-from weft.sim import metrics, plots
-from weft.sim.page import Cell, Column, Page
+from weft.printing import plots
+from weft.printing.page import Cell, Column, Page
+from weft.sim import metrics
 from weft.sim.result import Simulated
 from weft.store.files import replacing, writing
 

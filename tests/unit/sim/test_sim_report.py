@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from weft.errors import UsageError
-from weft.sim import plots
-from weft.sim.page import Cell, Column, Page
+from weft.printing import plots
+from weft.printing.page import Cell, Column, Page
 from weft.sim.report import check_place, write_report
 from weft.sim.result import Simulated
 
