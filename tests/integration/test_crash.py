@@ -34,13 +34,15 @@ RATE = 300  # pages a second of a worker, at most
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    ("kills", "sites", "pages"),
+    ("kills", "sites", "pages", "ordering"),
     [
-        pytest.param(6, 120, 3000, id="six"),
-        pytest.param(50, 400, 20_000, id="fifty", marks=pytest.mark.soak),
+        pytest.param(6, 120, 3000, "opic", id="six"),
+        pytest.param(50, 400, 20_000, "breadth-first", id="fifty", marks=pytest.mark.soak),
     ],
 )
-def test_kills__nothing_is_lost_and_nothing_twice(kills: int, sites: int, pages: int, tmp_path: Path) -> None:
+def test_kills__nothing_is_lost_and_nothing_twice(
+    kills: int, sites: int, pages: int, ordering: str, tmp_path: Path
+) -> None:
     """Workers, the watchdog and all at once are killed at random; what is stored is what an undisturbed crawl has."""
     chance = random.Random(20)
     out = tmp_path / "crawl"
@@ -48,7 +50,7 @@ def test_kills__nothing_is_lost_and_nothing_twice(kills: int, sites: int, pages:
         command = command_for(
             bed, out, "--wait", str(WAIT), "--per-visit", "5", "--workers", "2", "--commit-every", str(COMMIT)
         )
-        command += ["--speed", f"{2 * RATE} pages/s"]
+        command += ["--speed", f"{2 * RATE} pages/s", "--ordering", ordering]
         siege = Siege(command, tmp_path / "output.txt")
         try:
             while siege.kills.total() < kills:

@@ -109,6 +109,7 @@ class LocalFrontier:
                 terms=reranking or Reranking(),
                 oracle=oracle or Oracle(),
                 seed=seed,
+                out_of_reach=self._out_of_reach,
             )
             if isinstance(ordering, Scored)
             else None
@@ -323,7 +324,7 @@ class LocalFrontier:
         """The turn is over: its page is done, or comes back after a pause."""
         page = turn.page
         if self._ranking is not None:
-            self._ranking.over()
+            self._ranking.over(page, fetched=True)
         if self.will_retry(turn, reason):
             self._spend(turn.kind, -1)
             now = self._clock.now()
@@ -361,7 +362,7 @@ class LocalFrontier:
         self.refused[reason] += 1
         self._dropped.append(page)
         if self._ranking is not None:
-            self._ranking.over()
+            self._ranking.over(page, fetched=False)
 
     # Robots.
 
@@ -401,6 +402,7 @@ class LocalFrontier:
         owner = self.found.numbers.get(errand.owner)
         if owner is not None:
             self.schedule.hold(self.site(owner), self._clock.now())
+            self._pass_over(owner)
         name = site_of(errand.url)
         group = registered_domain(name)
         if self.holdings.holds(group):
@@ -450,6 +452,7 @@ class LocalFrontier:
         """
         site.failures += 1
         self._changed.add(site.number)
+        self._pass_over(site.number)
         if site.second_chance:
             self._give_up(site)
         elif site.failures <= len(self._pauses):
@@ -465,10 +468,16 @@ class LocalFrontier:
 
     def _give_up(self, site: Site) -> None:
         """A site that failed again is left: all its pages are refused."""
-        while (page := self._heaps.pop(site.number)) >= 0:
+        for page in self._heaps.drain(site.number) + self.schedule.drop_delayed(site.number):
             self.refuse(page, Reason.SITE_FAILED)
-        for page in self.schedule.drop_delayed(site.number):
-            self.refuse(page, Reason.SITE_FAILED)
+
+    def _pass_over(self, number: int) -> None:
+        if self._ranking is not None:
+            self._ranking.pass_over(number)
+
+    def _out_of_reach(self) -> list[int]:
+        """Sites that rest because they failed, or wait for what others bring: that may take hours."""
+        return [number for number, site in self._sites.items() if site.failures or site.set_aside or site.held]
 
     # Commit and recover.
 
@@ -725,7 +734,8 @@ class LocalFrontier:
 
     def _leave(self, number: int, group: str) -> None:
         """Give up a site that was never visited: its pages are links again."""
-        while (page := self._heaps.pop(number)) >= 0:
+        self._pass_over(number)
+        for page in self._heaps.drain(number):
             url, via, _, depth, kind = self._log.entry(page)
             score = float(self._heaps.arrays.score[page]) if self._heaps.arrays.score.size > 1 else 0.0
             self.holdings.post(group, Link(url, kind, depth, via, score))

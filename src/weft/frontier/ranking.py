@@ -8,6 +8,9 @@ anew beside the downloads.
 Scores go into the log as they change, so that a crawl goes on where it stood. Where they are computed anew, the links
 go there instead, and the first thing after a restart is to compute.
 
+A batch is over when its pages are. It does not wait for a site that cannot be reached: what lies there belongs to no
+batch, and is visited when the site is back.
+
 Several workers: each orders its own pages by its own links. A page of another worker is given the score there that one
 link gives it here; further links to it are not told. So scores are estimates from a part of the graph, and pages on
 sites with links from all over the web have less than they would have with one worker.
@@ -16,7 +19,7 @@ sites with links from all over the web have less than they would have with one w
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -41,7 +44,15 @@ class Ranking:
     """Keeps the scores of one local frontier."""
 
     def __init__(
-        self, ordering: Scored, heaps: TwoLevelHeap, seen: Seen, *, terms: Reranking, oracle: Oracle, seed: int
+        self,
+        ordering: Scored,
+        heaps: TwoLevelHeap,
+        seen: Seen,
+        *,
+        terms: Reranking,
+        oracle: Oracle,
+        seed: int,
+        out_of_reach: Callable[[], list[int]],
     ) -> None:
         capacity = heaps.arrays.score.size
         needs = getattr(ordering, "needs", ())
@@ -71,8 +82,11 @@ class Ranking:
         self._edges = make_edges(capacity if self._every else 1, _MOST_LINKS if self._every else 1)
         self._estimate = Estimate(capacity if self._every else 1, terms)
         self._new_edges = array("i")
-        self._downloads = 0  # pages that are over and done with, since the start of this process
-        self._left = 0  # pages of the batch that are not
+        self._downloads = 0  # pages that were fetched, or failed, since the start of this process
+        self._out_of_reach = out_of_reach  # sites that no batch waits for
+        self._in_batch = reserve(capacity if self._every is Every.BATCH else 1, np.bool_)
+        self._left = 0  # pages of the batch that have not had their turn
+        self._chosen_of = -1  # pages known when the batch was chosen, if it has all that could be; else -1
         self._snapshot: Future[NDArray[np.float64]] | None = None
         self._snapshot_at = self._effect_at = 0
         self._begun = False
@@ -112,10 +126,18 @@ class Ranking:
         if self._every is not None and self._scored:
             self._rerank()
 
-    def over(self) -> None:
-        """A page that had its turn is done, refused, or put off."""
-        self._downloads += 1
-        self._left -= 1
+    def over(self, page: int, *, fetched: bool) -> None:
+        """A page had its turn: it is done, put off or, without being fetched, refused."""
+        self._downloads += fetched
+        if self._every is Every.BATCH and self._in_batch[page]:
+            self._in_batch[page] = False
+            self._left -= 1
+
+    def pass_over(self, site: int) -> None:
+        """A site cannot be reached for now: the batch does not wait for it."""
+        if self._every is Every.BATCH:
+            for page in self._heaps.pages_of(site).tolist():
+                self.over(page, fetched=False)
 
     def for_others(self, page: int, out: int) -> float:
         """The score that a link from a page gives to one that nothing else is known of."""
@@ -190,6 +212,8 @@ class Ranking:
         """Begin to compute what is due, and let it take effect when that is due."""
         if not self._begun:
             self._begin()
+        if self._every is Every.BATCH and self._chosen_of == self._count:
+            return  # no page waits for the next batch
         if self._snapshot is None and self._due(self._snapshot_at, self._terms.delay):
             self._snapshot = self._compute()
         if self._snapshot is None or not self._due(self._effect_at, 0):
@@ -199,13 +223,21 @@ class Ranking:
             rescore_all(self._heaps.arrays, self.known, ranks)
             self._plan(self._terms.pages)
         else:
-            pending = self._pending()
-            size = choose_batch(self._heaps.arrays, self.known, ranks, pending, self._terms.pages)
-            if size == 0 and pending.size:  # all that was known at the snapshot is over
-                ranks = self._compute().result()
-                size = choose_batch(self._heaps.arrays, self.known, ranks, pending, self._terms.pages)
-            self._plan(size)
+            self._next_batch(ranks)
         self._snapshot = None
+
+    def _next_batch(self, ranks: NDArray[np.float64]) -> None:
+        pending = self._pending()
+        beyond = np.isin(self._heaps.arrays.owner[pending], self._out_of_reach())
+        self.known.score[pending[beyond]] = 0.0  # not held: no batch may be left when the site is back
+        pending = pending[~beyond]
+        chosen = choose_batch(self._heaps.arrays, self.known, ranks, pending, self._terms.pages)
+        if chosen.size == 0 and pending.size:  # all that was known at the snapshot is over
+            ranks = self._compute().result()
+            chosen = choose_batch(self._heaps.arrays, self.known, ranks, pending, self._terms.pages)
+        self._chosen_of = self._count if chosen.size == pending.size else -1
+        self._in_batch[chosen] = True
+        self._plan(chosen.size)
 
     def _begin(self) -> None:
         """The first batch is what is known at the start: the seeds, or after a restart what is best by now."""
@@ -215,6 +247,7 @@ class Ranking:
         elif self._every is Every.BATCH:
             first = self._pending()[: self._terms.pages]
             self._apply(first, 0.0)
+            self._in_batch[first] = True
             self._plan(len(first))
         else:
             self._plan(self._terms.pages)

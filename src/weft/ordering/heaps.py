@@ -15,7 +15,7 @@ in one block of `pool`, which begins at `block[s]` (-1: none) and has room for `
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,19 @@ class TwoLevelHeap:
         self.set_unready = partial(set_unready_at, address)
         self.take_site = partial(take_site_at, address)
         self.rescore = partial(rescore_at, address)
+
+    def pages_of(self, site: int) -> NDArray[np.int32]:
+        """The pending pages of a site, in no order."""
+        start, length = int(self.arrays.block[site]), int(self.arrays.length[site])
+        return self.arrays.pool[start : start + length].copy() if length else np.empty(0, np.int32)
+
+    def drain(self, site: int) -> list[int]:
+        """Take all pending pages of a site, the best one first, those too that may not be taken yet."""
+        pages = np.sort(self.pages_of(site))
+        if self.arrays.score.size > 1:
+            pages = pages[np.argsort(-self.arrays.score[pages], kind="stable")]
+        clear(self.arrays, site)
+        return cast("list[int]", pages.tolist())
 
     def __repr__(self) -> str:
         return f"TwoLevelHeap({self.arrays.counts[PENDING]} pages, {self.arrays.counts[IN_HEAP]} sites ready)"
@@ -169,6 +182,24 @@ def pop(heaps: Heaps, site: int) -> int:
     if heaps.at[site] >= 0:
         _site_down(heaps, heaps.at[site])
     return int(page)
+
+
+@uncounted
+def clear(heaps: Heaps, site: int) -> None:
+    """Take all pending pages from a site."""
+    n = heaps.length[site]
+    if n == 0:
+        return
+    base = heaps.block[site]
+    if heaps.place.size > 1:
+        for at in range(n):
+            heaps.place[heaps.pool[base + at]] = 0
+    heaps.length[site] = 0
+    heaps.counts[PENDING] -= n
+    _release(heaps, base, heaps.kind[site])
+    heaps.block[site] = -1
+    if heaps.at[site] >= 0:
+        _leave(heaps, site)
 
 
 @inlined

@@ -131,8 +131,10 @@ def rescore_all(heaps: Heaps, known: Known, rank: NDArray[np.float64]) -> None:
     reheap(heaps)
 
 
-def choose_batch(heaps: Heaps, known: Known, rank: NDArray[np.float64], pending: NDArray[np.int64], most: int) -> int:
-    """Batch: the best of the pending pages known at the snapshot make the next batch, the others wait; how many."""
+def choose_batch(
+    heaps: Heaps, known: Known, rank: NDArray[np.float64], pending: NDArray[np.int64], most: int
+) -> NDArray[np.int64]:
+    """Batch: the best of the pending pages known at the snapshot make the next batch, the others wait."""
     chosen = pending[pending < rank.size]
     if chosen.size > most:
         ranks = rank[chosen]
@@ -143,4 +145,4 @@ def choose_batch(heaps: Heaps, known: Known, rank: NDArray[np.float64], pending:
     known.score[chosen] = rank[chosen]
     known.ranked[0] = rank.size
     reheap(heaps)
-    return int(chosen.size)
+    return chosen

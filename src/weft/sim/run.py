@@ -244,9 +244,9 @@ class Simulation:
             self._plan(self._reranking.pages)
         else:
             pending = np.flatnonzero(~state.taken[: int(state.counts[core.FOUND])])
-            size = choose_batch(arrays, known, self._snapshot, pending, self._reranking.pages)
+            size = choose_batch(arrays, known, self._snapshot, pending, self._reranking.pages).size
             if size == 0 and pending.size:  # all that was known at the snapshot is visited
-                size = choose_batch(arrays, known, self._compute(), pending, self._reranking.pages)
+                size = choose_batch(arrays, known, self._compute(), pending, self._reranking.pages).size
             self._plan(size or self._graph.pages + 1)
         self._snapshot = None
 

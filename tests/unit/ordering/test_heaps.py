@@ -70,7 +70,9 @@ def check_invariants(heap: TwoLevelHeap) -> None:
 @given(
     steps=st.lists(
         st.tuples(
-            st.sampled_from(["push", "push", "push", "pop", "take", "ready", "unready", "rescore", "reheap", "hold"]),
+            st.sampled_from(
+                ["push", "push", "push", "pop", "take", "ready", "unready", "rescore", "reheap", "hold", "drain"]
+            ),
             st.integers(0, SITES - 1),
             st.integers(0, 3),
         ),
@@ -93,6 +95,9 @@ def test_heaps__agree_with_a_naive_frontier(*, scored: bool, by_size: bool, step
             best = naive.best(site)
             assert heaps.pop(site) == best
             naive.pages[site].discard(best)
+        elif what == "drain":
+            assert heaps.drain(site) == sorted(naive.pages[site], key=naive.key)
+            naive.pages[site].clear()
         elif what == "take":
             best = naive.take()
             assert heaps.take_site() == best
