@@ -70,9 +70,7 @@ def check_invariants(heap: TwoLevelHeap) -> None:
 @given(
     steps=st.lists(
         st.tuples(
-            st.sampled_from(
-                ["push", "push", "push", "pop", "take", "ready", "unready", "rescore", "reheap", "hold", "drain"]
-            ),
+            st.sampled_from([*["push"] * 3, "pop", "take", "ready", "unready", "rescore", "reheap", "hold", "drain"]),
             st.integers(0, SITES - 1),
             st.integers(0, 3),
         ),
@@ -103,12 +101,9 @@ def test_heaps__agree_with_a_naive_frontier(*, scored: bool, by_size: bool, step
             assert heaps.take_site() == best
             if best >= 0:
                 naive.ready[best] = False
-        elif what == "ready":
-            heaps.set_ready(site)
-            naive.ready[site] = True
-        elif what == "unready":
-            heaps.set_unready(site)
-            naive.ready[site] = False
+        elif what in ("ready", "unready"):
+            naive.ready[site] = what == "ready"
+            (heaps.set_ready if naive.ready[site] else heaps.set_unready)(site)
         elif what == "reheap":
             for each in sorted(set().union(*naive.pages)) if scored else ():
                 naive.score[each] = heaps.arrays.score[each] = float((each * 7 + number) % 4)
