@@ -15,7 +15,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import crawlers, frontier, modern, orderings, simulate, workers
+from benchmarks import (
+    crawlers,
+    frontier,
+    modern,
+    orderings,
+    partitions,
+    simulate,
+    temporal_accuracy,
+    temporal_labels,
+    temporal_reading,
+    temporal_sites,
+    workers,
+)
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -53,6 +65,31 @@ PARTS = {
         "the ordering's share of the live crawler's processor time",
         orderings.run,
         orderings.show,
+    ),
+    "partitions": Part(
+        "what it costs when workers order by the links that they saw, not by all",
+        partitions.run,
+        partitions.show,
+    ),
+    "temporal-reading": Part(
+        "page-view logs of 10 and of 50 million rows, to views by page and day",
+        temporal_reading.run,
+        temporal_reading.show,
+    ),
+    "temporal-labels": Part(
+        "labels of a million pages and interest curves, on one core",
+        temporal_labels.run,
+        temporal_labels.show,
+    ),
+    "temporal-accuracy": Part(
+        "how many labels are right, on generated worlds and on real logs, beside naive ways",
+        temporal_accuracy.run,
+        temporal_accuracy.show,
+    ),
+    "temporal-sites": Part(
+        "how good lists of temporal sites are, and what ranking a million pages costs",
+        temporal_sites.run,
+        temporal_sites.show,
     ),
     "frontier": Part(
         f"a frontier of {frontier.URLS:,} URLs\n\n{frontier.HEADER}",

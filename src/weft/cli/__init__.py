@@ -59,6 +59,12 @@ graph.command("weft.cli.graph:rank", name="rank")
 graph.command("weft.cli.graph:describe", name="describe")
 app.command(graph)
 
+temporal = cyclopts.App(name="temporal", help="Temporal pages and sites, found in logs of page views.")
+temporal.command("weft.cli.temporal:analyse", name="analyse")
+temporal.command("weft.cli.temporal:update", name="update")
+temporal.command("weft.cli.temporal:generate", name="generate")
+app.command(temporal)
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code."""

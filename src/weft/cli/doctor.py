@@ -60,7 +60,16 @@ def _findings() -> list[tuple[str, str, bool]]:
 
 
 def _warm() -> None:
-    """Run every compiled function once on a frontier of two pages."""
+    """Run every compiled function once, on something small."""
+    from weft.testbed.warm import warm
+
+    _warm_frontier()
+    _warm_simulator()
+    _warm_labels()
+    warm()
+
+
+def _warm_frontier() -> None:
     import numpy as np
 
     from weft.clock import VirtualClock
@@ -68,17 +77,12 @@ def _warm() -> None:
     from weft.frontier.politeness import Politeness
     from weft.frontier.scope import Selection
     from weft.frontier.sites import Overrides
-    from weft.graph import Graph
-    from weft.graph.rank import pagerank
     from weft.model import Kind
-    from weft.ordering import Ordering, ordering_named
+    from weft.ordering import Ordering
     from weft.ordering.opic import Opic
     from weft.ordering.priority import Priority
     from weft.parse.apart import suspicious
-    from weft.sim.report import measure
-    from weft.sim.run import Conditions, simulate
     from weft.store.digests import Digests
-    from weft.testbed.warm import warm
     from weft.urls import UrlRules
 
     with tempfile.TemporaryDirectory() as folder:
@@ -114,14 +118,30 @@ def _warm() -> None:
             frontier.commit(marks={})
             frontier.close()
     suspicious(b"<b " * 3000)
-    graph = Graph.from_links([2, 1], [(0, 1), (0, 2), (1, 0)], parent=[-1, 0, -1])
-    scores = pagerank(graph.offsets, graph.links)
-    for name in ("opic", "partial"):
-        result = simulate(graph, ordering_named(name), Conditions(wait=0.0, rerank=1))
-        measure(result, scores)
     digests = Digests(most=4)
     for number in range(6):
         digests.find(bytes([number]) * 20)
         digests.first(bytes([number]) * 20, number, 0.0)
     digests.learn(["sha1:" + 32 * "A"], np.array([1], np.uint64), np.array([0.0]))
-    warm()
+
+
+def _warm_simulator() -> None:
+    from weft.graph import Graph
+    from weft.graph.rank import pagerank
+    from weft.ordering import ordering_named
+    from weft.sim.report import measure
+    from weft.sim.run import Conditions, simulate
+
+    graph = Graph.from_links([2, 1], [(0, 1), (0, 2), (1, 0)], parent=[-1, 0, -1])
+    scores = pagerank(graph.offsets, graph.links)
+    for name in ("opic", "partial"):
+        measure(simulate(graph, ordering_named(name), Conditions(wait=0.0, rerank=1)), scores)
+
+
+def _warm_labels() -> None:
+    from weft.temporal.labels import METHODS, Rules, classify
+    from weft.temporal.worlds import Recipe, make_world
+
+    views = make_world(Recipe(sites=2, event_sites=0, days=20)).views()
+    for method in METHODS:
+        classify(views, Rules(method=method))
