@@ -248,18 +248,15 @@ def test_temporal__broken_lines_do_no_harm(found: Path, log: Path, tmp_path: Pat
         "u,yesterday,http://a.test/",
     ]
     other = tmp_path / "broken.csv"
-    other.write_text("\n".join([lines[0], *reversed(lines[1:]), *broken]) + "\n")
+    other.write_text("\n".join([lines[0], *broken, *reversed(lines[1:])]) + "\n")
     weft("temporal", "analyse", other, "--out", tmp_path / "out")
     assert (tmp_path / "out" / "sites.tsv").read_bytes() == (found / "sites.tsv").read_bytes()
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["taken"]["broken"] == len(broken)
     assert [example.partition(": ")[0] for example in summary["taken"]["examples"]] == [
-        f"broken.csv, line {len(lines) + number:,}" for number in (1, 2, 3, 4)
+        f"broken.csv, line {number}" for number in (2, 3, 4, 5)
     ]
-    assert (
-        f"broken.csv, line {len(lines) + 2:,}: the time lies in the future"
-        in (tmp_path / "out" / "index.html").read_text()
-    )
+    assert "broken.csv, line 3: the time lies in the future" in (tmp_path / "out" / "index.html").read_text()
 
 
 @pytest.mark.parametrize(

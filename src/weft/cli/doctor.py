@@ -140,8 +140,19 @@ def _warm_simulator() -> None:
 
 def _warm_labels() -> None:
     from weft.temporal.labels import METHODS, Rules, classify
+    from weft.temporal.reading import Reading, read_views
     from weft.temporal.worlds import Recipe, make_world
 
     views = make_world(Recipe(sites=2, event_sites=0, days=20)).views()
     for method in METHODS:
         classify(views, Rules(method=method))
+    lines = {
+        "squid": "1772409600.250 5 10.0.0.1 TCP_MISS/200 10 GET http://a.example/ - DIRECT/192.0.2.1 text/html\n",
+        "combined": 'a.example 10.0.0.1 - - [02/Mar/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 1 "-" "Lynx"\n',
+        "csv": "user,ts,url\nu,2026-03-02T00:00:00,http://a.example/\n",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in lines.items():
+            log = Path(folder) / name
+            log.write_text(text)
+            read_views([log], Reading(floor=1))

@@ -1,7 +1,7 @@
 """What a log is. In: its first bytes. Out: its form, and for a CSV file where its columns are.
 
-Parquet is told by its first bytes, the text forms by their first lines: the form that most of them have. What none of
-them has is taken for CSV, whose first line must name the columns that are asked for.
+Parquet is told by its first bytes. A text whose first line names the columns that are asked for is CSV, whatever lines
+follow; else it has the form that most of its first lines have, or is taken for CSV where none has any.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def form_of(path: Path, reading: Reading) -> Form:
     lines = _lines(path)
     if not lines:
         raise UsageError("the file is empty", where=str(path), todo="leave it out")
-    form = reading.form if reading.form != "auto" else _most_likely(lines)
+    form = reading.form if reading.form != "auto" else _most_likely(lines, reading)
     if form == "combined":
         _check_host(lines, path, reading)
     if form == "jsonl":
@@ -55,7 +55,10 @@ def form_of(path: Path, reading: Reading) -> Form:
     return form
 
 
-def _most_likely(lines: list[bytes]) -> Form:
+def _most_likely(lines: list[bytes], reading: Reading) -> Form:
+    names = _names(lines[0].removeprefix(BOM).decode(errors="replace"))[1]
+    if set(reading.columns()) <= set(names):
+        return "csv"
     found: dict[Form, int] = {
         "squid": sum(_squid(line) is not None for line in lines),
         "combined": sum(_combined(line) is not None for line in lines),
@@ -118,12 +121,17 @@ def layout_of(path: Path, reading: Reading) -> Layout:
         raise UsageError(
             "the file is no log: its first line is not text", where=f"{path}, line 1", todo="is it the right file?"
         )
-    delimiter = max(_DELIMITERS, key=header.count)
-    names = tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter)))
+    delimiter, names = _names(header)
     check_columns(names, path, reading, ", line 1")
     wanted = (*reading.who(), "", "")[:2]
     columns = [names.index(name) if name else -1 for name in (*wanted, reading.ts, reading.url, reading.views)]
     return Layout(ord(delimiter), len(names), np.array(columns, np.int64))
+
+
+def _names(header: str) -> tuple[str, tuple[str, ...]]:
+    """The delimiter of a CSV file and the names of its columns."""
+    delimiter = max(_DELIMITERS, key=header.count)
+    return delimiter, tuple(name.strip() for name in next(csv.reader([header], delimiter=delimiter)))
 
 
 def _lines(path: Path) -> list[bytes]:
