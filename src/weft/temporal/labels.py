@@ -2,7 +2,8 @@
 
 A page is temporal if more than q of its interest lies within n days of its birth. There are four ways to tell:
 
-- ``robust``: what was counted, not a curve. The share of views within n days of the birth is compared with q. What that
+- ``robust``: what was counted, not a curve. The share of views within n days of the birth is compared with q; with a
+  little less (`CUT`) where the window began after the page did, and does not show all of its first days. What that
   leaves in doubt is moved by the pages around it (`neighbours`); pages observed for less than ten days are judged by
   what became of pages like them (`replay`); and a burst of a single day, without a view on the next one, which is what
   a crowd or a machine on an old page looks like, is left to its neighbours almost wholly.
@@ -38,6 +39,7 @@ from weft.temporal.replay import observed, replay, young
 from weft.temporal.views import TEMPORAL, UNDECIDED, UNTEMPORAL, Labels, Views
 
 SPREAD = 2.0
+CUT = 0.88  # of q
 BURST = 0.4  # how many standard deviations above q a burst of one day may bring a page
 SHORT = 3  # days; who was observed for no more than these is decided only if p is far from the middle
 
@@ -112,9 +114,9 @@ def _probability(
         return normal(distance(phi(fit_curves(views, lives), each.n), each.q, worth)), short
     if rules.method == "paper":
         return normal(distance(phi(paper_curves(views, lives), each.n), each.q, worth)), np.zeros_like(short)
-    above = distance(share, each.q, worth)
     if rules.method == "share":
-        return normal(above), short
+        return normal(distance(share, each.q, worth)), short
+    above = distance(share, np.where(lives.activation == 0, CUT * each.q, each.q), worth)
     above = np.where(_bursts(views, lives), np.minimum(above, BURST), above)
     p, told = _robust(views, lives, above, each, rules.neighbours)
     return p, short | ~told
