@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import ipc
 
-import weft.audit
-from weft.audit import Audit, Finding, _levels, audit_crawl
+from weft.audit import Audit, Finding, audit_crawl, checks, findings, reading
+from weft.audit.checks import levels
 from weft.cli.audit import audit
 from weft.config import Settings
 from weft.errors import UsageError, WeftError
@@ -389,8 +389,8 @@ def test_audit__in_chunks_and_blocks_finds_the_same(out: Path, monkeypatch: pyte
         "site-wait", "site-connections", "domain-gap", "domain-connections", "address-gap", "address-connections",
         "robots-missing",
     }  # fmt: skip
-    monkeypatch.setattr(weft.audit, "_CHUNK", 50)
-    monkeypatch.setattr(weft.audit, "_BLOCK", 20)
+    monkeypatch.setattr(reading, "_CHUNK", 50)
+    monkeypatch.setattr(checks, "_BLOCK", 20)
 
     def key(found: Finding) -> tuple[Any, ...]:
         return found.rule, found.when, found.who
@@ -417,13 +417,13 @@ def test_levels__are_those_of_counting_one_by_one() -> None:
         )
         for visit in range(300)
     ]
-    assert sorted(_levels(group, start, end)) == sorted(counted)
+    assert sorted(levels(group, start, end)) == sorted(counted)
 
 
 def test_audit__keeps_a_bounded_number_of_violations(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All are counted."""
-    monkeypatch.setattr(weft.audit, "MOST_KEPT", 3)
-    monkeypatch.setattr(weft.audit, "_BLOCK", 2)
+    monkeypatch.setattr(findings, "MOST_KEPT", 3)
+    monkeypatch.setattr(checks, "_BLOCK", 2)
     crawl = Crawl(out)
     for number in range(10):
         crawl.fetch(f"http://a{number % 5}.org/", number * 1.0, number + 0.1, wait=9.0, ip=f"127.0.0.{number % 5}")

@@ -1,0 +1,230 @@
+"""The columns of a crawl, as far as its politeness shows in them. In: the files of `pages/`. Out: its visits and its
+robots.txt files, as arrays.
+
+Rows are read in chunks, and only visits are kept: some 140 bytes each at the peak. Texts become numbers as they are
+read, so that what follows is arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from weft.model import Reason
+from weft.store.reading import CrawlFiles
+from weft.urls import fingerprints
+
+NEVER = np.iinfo(np.int64).max  # the time of what did not happen
+_CHUNK = 200_000  # rows read at once
+
+# The columns looked at, with the types they are wanted in. Crawls of earlier releases have no worker and no wait.
+_COLUMNS = pa.schema(
+    [
+        ("id", pa.uint64()),
+        ("url", pa.string()),
+        ("site", pa.string()),
+        ("ip", pa.string()),
+        ("kind", pa.string()),
+        ("worker", pa.int32()),
+        ("visit", pa.int64()),
+        ("reason", pa.string()),
+        ("truncated", pa.string()),
+        ("redirect", pa.string()),
+        ("connected_at", pa.int64()),
+        ("fetched_at", pa.int64()),
+        ("closed_at", pa.int64()),
+        ("took", pa.float32()),
+        ("wait", pa.float32()),
+    ]
+)
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Truths = NDArray[np.bool_]
+
+
+class Visits(NamedTuple):
+    """Visits, a column each; a row of the crawl is read as a visit of one fetch. Times are in microseconds."""
+
+    start: Ints
+    visit: Ints
+    site: Codes
+    worker: Codes
+    address: Codes  # -1 where it is not known: a proxy reached it
+    https: Truths
+    end: Ints
+    first_page: Ints  # the request for its first page, NEVER where it had none
+    took: NDArray[np.float32]  # its last download, NaN where its end is not written down
+    wait: NDArray[np.float32]  # what the site was to rest for, NaN where that is not written down
+
+
+# How the fetches of a visit become one; the columns not named here are the same in all of them.
+_MERGED: dict[str, Any] = {"end": np.maximum, "first_page": np.minimum, "took": np.fmax, "wait": np.fmax}
+
+
+class Robots(NamedTuple):
+    """The fetches of robots.txt, and of what it redirects to, from which something could be learned."""
+
+    origin: Ints  # number of the origin whose own file it is, -1 where it is reached by a redirect
+    url: NDArray[np.uint64]
+    target: NDArray[np.uint64]  # URL that it redirects to, 0 for none
+    at: Ints
+    had: Ints  # when it had come
+
+
+class Names:
+    """Numbers for texts."""
+
+    def __init__(self) -> None:
+        self.codes: dict[str, int] = {}
+
+    def take(self, texts: list[str]) -> Codes:
+        """The numbers of texts, new or known."""
+        codes = self.codes
+        return np.fromiter((codes.setdefault(text, len(codes)) for text in texts), np.int32, len(texts))
+
+    def encode(self, column: pa.Array) -> Codes:
+        """The numbers of a column, -1 for null."""
+        encoded = column.dictionary_encode()
+        numbers = np.append(self.take(encoded.dictionary.to_pylist()), np.int32(-1))
+        found: Codes = numbers[encoded.indices.fill_null(-1).to_numpy()]
+        return found
+
+
+def read(files: CrawlFiles, sites: Names, addresses: Names) -> tuple[int, Visits | None, Robots]:
+    """The number of rows, the visits and the robots.txt files of a crawl."""
+    rows = 0
+    visits: list[Visits] = []
+    robots: list[Robots] = []
+    for table in _tables(files):
+        rows += table.num_rows
+        connected = table.filter(pc.is_valid(table.column("connected_at"))).combine_chunks()
+        del table
+        if connected.num_rows == 0:
+            continue
+        column = {name: connected.column(name).chunk(0) for name in connected.column_names}
+        site = sites.encode(column["site"])
+        https = _numpy(pc.starts_with(column["url"], "https:"))
+        is_robots = pc.equal(column["kind"], "robots").fill_null(fill_value=False)
+        visits.append(_merge([_visits(column, site, addresses.encode(column["ip"]), https, _numpy(is_robots))]))
+        robots.append(_robots(connected.append_column("origin", pa.array(origin_of(site, https))).filter(is_robots)))
+    if not visits:
+        none = np.empty(0, np.int64)
+        return rows, None, Robots(none, none.astype(np.uint64), none.astype(np.uint64), none, none)
+    pa.default_memory_pool().release_unused()  # Arrow keeps what it has freed
+    return rows, _merge(visits), Robots(*(np.concatenate(column) for column in zip(*robots, strict=True)))
+
+
+def _tables(files: CrawlFiles) -> Iterator[pa.Table]:
+    """The rows in chunks, each with all the columns looked at."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in files.batches("pages", _COLUMNS.names):
+        known = {name: batch.column(name) for name in batch.schema.names}
+        arrays = [
+            known[field.name].cast(field.type) if field.name in known else pa.nulls(batch.num_rows, field.type)
+            for field in _COLUMNS
+        ]
+        waiting.append(pa.RecordBatch.from_arrays(arrays, schema=_COLUMNS))
+        if sum(part.num_rows for part in waiting) >= _CHUNK:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _numpy(array: Any) -> NDArray[Any]:
+    found: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return found
+
+
+def origin_of(site: Codes, https: Truths) -> Ints:
+    """Numbers for origins: a site by http, and by https."""
+    return site.astype(np.int64) * 2 + https
+
+
+def _visits(column: dict[str, pa.Array], site: Codes, address: Codes, https: Truths, is_robots: Truths) -> Visits:
+    fetched = _numpy(column["fetched_at"])
+    took = _numpy(column["took"].fill_null(0.0))
+    closed = _numpy(pc.is_valid(column["closed_at"]))
+    start = _numpy(column["connected_at"])
+    # A visit whose end is not written down, because its process was killed, was there until the last byte that came.
+    end = np.where(closed, _numpy(column["closed_at"].fill_null(0)), _after(fetched, took))
+    # The wait goes by the last page: what a robots.txt took does not count.
+    download = np.where(is_robots, np.float32(0.0), took)
+    return Visits(
+        start=start,
+        visit=_numpy(column["visit"].fill_null(0)),
+        site=site,
+        worker=_numpy(column["worker"].fill_null(0)),
+        address=address,
+        https=https,
+        end=np.maximum(end, start),
+        first_page=np.where(is_robots, NEVER, fetched),
+        took=np.where(closed, download, np.float32(np.nan)),
+        wait=_numpy(column["wait"].fill_null(np.nan)),
+    )
+
+
+def _robots(table: pa.Table) -> Robots:
+    """The rows of kind robots that say something: as in `engine.robots`, an answer in the 400s does, too."""
+    reason = table.column("reason")
+    learned = pc.or_(
+        pc.or_(pc.is_null(reason), pc.equal(reason, Reason.STATUS_4XX.value).fill_null(fill_value=False)),
+        pc.equal(table.column("truncated"), "length").fill_null(fill_value=False),
+    )
+    table = table.filter(learned)
+    origin = _numpy(table.column("origin"))
+    scheme = pa.array(np.where(origin % 2 == 1, "https://", "http://"), pa.string())
+    own = pc.binary_join_element_wise(scheme, table.column("site"), "/robots.txt", "")
+    fetched = _numpy(table.column("fetched_at"))
+    target = np.zeros(len(origin), np.uint64)
+    redirects = table.column("redirect")
+    target[_numpy(pc.is_valid(redirects))] = np.array(fingerprints(redirects.drop_null().to_pylist()), np.uint64)
+    return Robots(
+        origin=np.where(_numpy(pc.equal(own, table.column("url"))), origin, -1),
+        url=_numpy(table.column("id")),
+        target=target,
+        at=fetched,
+        had=_after(fetched, _numpy(table.column("took").fill_null(0.0))),
+    )
+
+
+def _after(time: Ints, seconds: NDArray[np.float32]) -> Ints:
+    found: Ints = time + (seconds.astype(np.float64) * 1e6).astype(np.int64)
+    return found
+
+
+def _merge(parts: list[Visits]) -> Visits:
+    """Make one visit of the fetches on one connection. Empties `parts`, so that not everything is there twice.
+
+    A worker's visits are numbered anew when a crawl goes on, so that only the number and the opening make a visit.
+    """
+    columns = [list(column) for column in zip(*parts, strict=True)]
+    parts.clear()
+    start, visit, site, worker = (_whole(column) for column in columns[:4])
+    who = site.astype(np.int64) << 32 | worker
+    order = np.lexsort((visit, who, start))
+    new = np.ones(len(order), np.bool_)
+    new[1:] = False
+    for key in (start, visit, who):
+        ordered = key[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    firsts = np.flatnonzero(new)
+    del start, visit, site, worker, who, new
+    merged = []
+    for name, column in zip(Visits._fields, columns, strict=True):
+        ordered = _whole(column)[order]
+        column.clear()
+        merged.append(_MERGED[name].reduceat(ordered, firsts) if name in _MERGED else ordered[firsts])
+    return Visits(*merged)
+
+
+def _whole(pieces: list[NDArray[Any]]) -> NDArray[Any]:
+    """Put the pieces of a column together, there where they are."""
+    pieces[:] = [np.concatenate(pieces)] if len(pieces) > 1 else pieces
+    return pieces[0]
