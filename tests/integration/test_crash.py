@@ -82,7 +82,7 @@ POINTS = [
     pytest.param("weft.store.files:write_all", 8, "half", id="half of an output", marks=pytest.mark.soak),
     pytest.param("weft.frontier.local:LocalFrontier.write", 2, "after", id="record written, not handed over"),
     pytest.param(f"{HUB}.exchange", 2, "before", id="before the hand-over", marks=pytest.mark.soak),
-    pytest.param(f"{HUB}._apply", 1, "after", id="inside the hand-over"),
+    pytest.param("weft.frontier.embedded:apply_batch", 1, "after", id="inside the hand-over"),
     pytest.param(f"{HUB}.exchange", 1, "after", id="first check-out handed over, not taken in", marks=pytest.mark.soak),
     pytest.param(f"{HUB}.exchange", 3, "after", id="handed over, orders not taken in"),
     pytest.param(

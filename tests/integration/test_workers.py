@@ -22,6 +22,7 @@ from weft.clean import clean_crawl
 from weft.clock import SystemClock, VirtualClock
 from weft.directory import locked, stored_plan
 from weft.errors import WeftError
+from weft.frontier import embedded_handover
 from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.parcels import Estate, parcels_of
 from weft.handover import hand_over
@@ -145,8 +146,8 @@ STEPS = [
     (handover, "seal_leftovers", _before, 1),
     (handover, "seal_leftovers", _after, 1),
     (handover, "_write_beside", _after, 1),
-    (EmbeddedFrontier, "_return_unread", _before, 1),  # within the transaction
-    (EmbeddedFrontier, "_bring", _before, 1),
+    (embedded_handover, "_return_unread", _before, 1),  # within the transaction
+    (embedded_handover, "bring", _before, 1),
     (EmbeddedFrontier, "hand_over", _after, 1),
     (EmbeddedFrontier, "end_hand_over", _before, 1),
     (EmbeddedFrontier, "end_hand_over", _after, 1),
@@ -189,12 +190,7 @@ def test_hand_over__crash_at_any_step_is_repaired(
     handed_over(whole, workers)
     place, name, where, count = STEPS[step]
     with monkeypatch.context() as patched:
-        if name == "_bring":
-            from weft.frontier import embedded
-
-            patched.setattr(embedded, name, where(embedded._bring, count))
-        else:
-            patched.setattr(place, name, where(getattr(place, name), count))
+        patched.setattr(place, name, where(getattr(place, name), count))
         if count == 1 or workers > 1:
             with pytest.raises(_Crash):
                 handed_over(broken, workers)

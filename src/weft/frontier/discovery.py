@@ -8,12 +8,13 @@ in one call.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from weft.frontier.contract import Link
 from weft.frontier.holdings import Holdings
-from weft.frontier.log import FrontierLog
+from weft.frontier.log import Commit, FrontierLog
 from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import BATCH, Found, Seen
 from weft.frontier.sites import Overrides, Site
@@ -62,7 +63,7 @@ class Discovery:
         self.numbers: dict[str, int] = {}
         self.names: list[str] = []
         self.members: dict[str, list[int]] = {}  # by group: its sites, where there are other workers
-        self.new_names: list[str] = []  # since the last commit
+        self._new_names: list[str] = []  # since the last commit
         self.new_scores: list[float] = []  # of new pages, since the last commit, where the ordering scores
         self.refused: Counter[Reason] = Counter()
 
@@ -72,7 +73,7 @@ class Discovery:
         if number is None:
             number = self.numbers[name] = len(self.names)
             self.names.append(name)
-            self.new_names.append(name)
+            self._new_names.append(name)
             if not self._holdings.alone:
                 self.members.setdefault(registered_domain(name), []).append(number)
             most = self._overrides.of(name).max_pages if self._overrides.sites else None
@@ -92,7 +93,13 @@ class Discovery:
             group = registered_domain(names[number])
             if group in self.members:
                 self.members[group].remove(number)
-        self.new_names = []
+        self._new_names = []
+
+    def pack(self, commit: Commit) -> None:
+        """Write down what was found since the last commit, beside the pages in the log."""
+        commit.sites, self._new_names = self._new_names, []
+        commit.scores = array("d", self.new_scores).tobytes()
+        self.new_scores = []
 
     def follow(self, site: Site, turn: Turn, parsed: Parsed, *, offered: bool = True) -> tuple[list[int], list[int]]:
         """Resolve the links of a page and offer them; their targets' fingerprints and kinds, in order on the page.
@@ -145,6 +152,13 @@ class Discovery:
         if batch:
             self._offer(batch, via)
         return reason
+
+    def offer_sitemaps(self, written: Iterable[str], base: str) -> None:
+        """Offer the sitemaps that a robots.txt names, where sitemaps are read."""
+        for each in written if self._selection.sitemaps else ():
+            url = normal_form(each, base, self._rules)
+            if type(url) is str:
+                self.offer_url(url, Kind.MAP, 0, 0)
 
     def forget(self, site: Site) -> None:
         """Drop what is cached for a site that has no more pages."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 
 from weft.frontier.contract import Batch, Link
+from weft.frontier.log import Commit
 from weft.urls import fingerprint
 
 _REMEMBERED = 1 << 20  # links sent of late that are not sent again
@@ -49,6 +50,12 @@ class Holdings:
         self.groups.add(group)
         self.new.append(group)
         return True
+
+    def pack(self, commit: Commit) -> Batch:
+        """Write down the groups since the last commit; what goes to the global frontier with it."""
+        commit.groups, self.new = self.new, []
+        batch, self.batch = self.batch, Batch(0)
+        return batch
 
     def send(self, group: str, link: Link) -> None:
         """Have a link brought to whoever holds its group, or will."""

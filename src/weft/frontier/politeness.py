@@ -62,6 +62,15 @@ def wait_after(settings: Politeness, took: float, crawl_delay: float | None, fix
     return wait
 
 
+def shortest_wait(settings: Politeness) -> float:
+    """The shortest wait of sites without settings of their own; where small sites have another, the longer of the two.
+
+    >>> shortest_wait(Politeness()), shortest_wait(Politeness(wait=5.0, wait_small=15.0))
+    (2.0, 15.0)
+    """
+    return max(settings.wait_least if settings.wait is None else settings.wait, settings.wait_small or 0.0)
+
+
 class Throttle:
     """What the sites of one domain, or at one address, share. A connection is known by any object of its own."""
 

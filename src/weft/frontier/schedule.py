@@ -18,7 +18,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
-from weft.frontier.politeness import NEVER, Politeness, Throttle, wait_after
+from weft.frontier.politeness import NEVER, Politeness, Throttle, shortest_wait, wait_after
 from weft.frontier.sites import Errand, Site
 from weft.ordering.heaps import IN_HEAP, PENDING, TwoLevelHeap
 
@@ -216,15 +216,14 @@ class Schedule:
         wait = self.wait(site)
         site.next_visit = min(site.next_visit, now + max(wait, self._politeness.retry_after_most))  # clocks jump
         # How much time has passed since the last run only the machine's clock knows, and that may have been set.
-        left = now
         if wait:
             site.next_visit = max(site.next_visit, now + wait + self._politeness.margin)
-        if left + wait / 4 > now:
-            throttle = self._throttle(self._domains, site.domain, self._politeness.per_domain)
-            throttle.opens_at = max(throttle.opens_at, left + wait / 4 + self._politeness.margin)
+            throttles = [self._throttle(self._domains, site.domain, self._politeness.per_domain)]
             if site.address:
-                throttle = self._throttle(self._addresses, site.address, self._politeness.per_address, lent=self.alone)
-                throttle.opens_at = max(throttle.opens_at, left + wait / 4 + self._politeness.margin)
+                limit = self._politeness.per_address
+                throttles.append(self._throttle(self._addresses, site.address, limit, lent=self.alone))
+            for throttle in throttles:
+                throttle.opens_at = max(throttle.opens_at, now + wait / 4 + self._politeness.margin)
         if site.set_aside:
             self._aside.add(site.number)
             self._heaps.set_unready(site.number)
@@ -234,8 +233,7 @@ class Schedule:
 
     def hold_back(self, now: float) -> None:
         """Begin nothing for the shortest wait there is: the run before may have visited any site just now."""
-        wait = self._politeness.wait_least if self._politeness.wait is None else self._politeness.wait
-        wait = max(wait, self._politeness.wait_small or 0.0)
+        wait = shortest_wait(self._politeness)
         if wait:
             self._not_before = now + wait + self._politeness.margin
             self._at(self._not_before, _What.NOTHING)

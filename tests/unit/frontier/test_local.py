@@ -155,7 +155,7 @@ def test_robots__can_be_ignored_for_one_site(make: Any) -> None:
     visit, _ = take(frontier)
     assert not frontier.robots_due(visit.site, "http")
     frontier.learn_robots(visit.site, "http", allowed=False, body=None)
-    assert frontier.allowed(visit.site, "http://mine.example/private")
+    assert frontier.robots.allows(visit.site, "http://mine.example/private")
 
 
 def test_retry__comes_back_after_its_pauses_and_then_no_more(make: Any, clock: VirtualClock) -> None:
@@ -314,7 +314,7 @@ def test_recover__stands_where_the_last_commit_stood(make: Any, clock: VirtualCl
     site = again.site(again.found.numbers["s0.example"])
     assert site.crawl_delay == 7.0
     assert site.jar.header("/", secure=False, now=clock.wall()) == "id=1"
-    assert not again.allowed(site, "http://s0.example/3")
+    assert not again.robots.allows(site, "http://s0.example/3")
     order = []
     while not again.done:
         while (following := again.visit()) is not None:

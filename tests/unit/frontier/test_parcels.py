@@ -148,7 +148,7 @@ def test_load__site_rests_as_it_would_have(make: Any, clock: VirtualClock, tmp_p
     assert visit is not None
     assert (visit.site.name, visit.site.tls, visit.site.fetched) == ("www.a.example", "expired", 1)
     assert not second.robots_due(visit.site, "http")
-    assert not second.allowed(visit.site, "http://www.a.example/private/x")
+    assert not second.robots.allows(visit.site, "http://www.a.example/private/x")
 
 
 def test_load__retry_comes_when_it_is_due(make: Any, clock: VirtualClock, tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def order_of(frontier: LocalFrontier) -> dict[str, list[str]]:
 def retries_of(frontier: LocalFrontier) -> dict[str, tuple[float, int]]:
     """By page to be tried again: when, and how often it was tried."""
     delayed, entry = frontier.schedule.delayed, frontier._log.entry
-    return {entry(page).url: (at, frontier._attempts[page]) for page, (_, at) in delayed.items()}
+    return {entry(page).url: (at, frontier._pages.attempts[page]) for page, (_, at) in delayed.items()}
 
 
 def wander(frontier: LocalFrontier, chance: random.Random, clock: VirtualClock, steps: int) -> None:

@@ -1,0 +1,115 @@
+"""Handing over, as the embedded global frontier sees it. In: what a worker left that does not run. Out: groups that
+others can check out, with everything that was known of them.
+
+`weft.handover` says in which steps a worker is handed over, and why they are safe. What is here is one of them: a
+transaction after which the global frontier has all of it, or none.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from weft.frontier.contract import CRAWLED, Batch, Link, Message, Parcel
+from weft.frontier.embedded_file import EmbeddedFile, encoded
+from weft.frontier.embedded_groups import apply_batch, bring, inbox, plant
+from weft.frontier.parcels import disturbed
+from weft.urls import registered_domain, site_of
+
+_HANDED_OVER = "handed over "  # a name in the file, before the number of a worker
+
+
+class Left(NamedTuple):
+    """What a worker that does not run left to others, by its log."""
+
+    batches: list[Batch]
+    number: int  # of the last
+    taken: int  # how far its inbox was read
+    parcels: Iterable[Parcel]
+    clean: bool  # it had stopped by itself
+    at: float  # wall time: it does not run since this
+    rests: dict[str, float]  # addresses, each with the wall time before which it is not visited
+    pages: int  # fetched
+    statistics: bytes
+
+
+def hand_over(file: EmbeddedFile, worker: int, left: Left) -> list[str]:
+    """Take back what a worker held, with what it knew, as one step; groups of which nothing is known any more.
+
+    These start over, with the seeds and links that are known here.
+    """
+    with file.transaction() as base:
+        (applied,) = base.execute("select applied from workers where number = ?", (worker,)).fetchone()
+        for batch in left.batches:
+            if batch.number > applied:
+                apply_batch(base, worker, batch)
+        unread = [message for _, message in inbox(base, worker, left.taken)]
+        base.execute("delete from inbox where worker = ?", (worker,))
+        lost = _return_groups(base, worker, left, unread)
+        for message in unread:
+            bring(base, _by_group(message.links))
+        if lost:
+            gone = set(lost)
+            scope = base.execute("select url from scope order by id").fetchall()
+            plant(base, [url for (url,) in scope if registered_domain(site_of(url)) in gone])
+        base.execute("delete from sites where worker = ? and list <> ?", (worker, CRAWLED))
+        base.execute("update addresses set holder = null, wanted = 0 where holder = ?", (worker,))
+        base.executemany(
+            "insert into addresses(address, not_before) values(?, ?) "
+            "on conflict do update set not_before = max(not_before, excluded.not_before)",
+            left.rests.items(),
+        )
+        base.execute(
+            "update workers set incarnation = incarnation + 1, applied = ?, taken = ?, pages = ?, statistics = ?, "
+            "idle = 0, aside = 0, pending = 0, pages_rate = 0, bytes_rate = 0 where number = ?",
+            (left.number, left.taken, left.pages, left.statistics, worker),
+        )
+        file.set(f"{_HANDED_OVER}{worker}", 1)
+    return lost
+
+
+def handed_over(file: EmbeddedFile) -> list[int]:
+    """Workers whose groups were taken back, and whose logs may still have them."""
+    rows = file.base.execute("select name from about where name glob ?", (f"{_HANDED_OVER}*",))
+    return sorted(int(name.removeprefix(_HANDED_OVER)) for (name,) in rows)
+
+
+def end_hand_over(file: EmbeddedFile, worker: int) -> None:
+    """The worker's log has them no more."""
+    with file.transaction() as base:
+        base.execute("delete from about where name = ?", (f"{_HANDED_OVER}{worker}",))
+
+
+def _return_groups(base: sqlite3.Connection, worker: int, left: Left, unread: list[Message]) -> list[str]:
+    """Nobody holds the worker's groups any more; those of which nothing is known."""
+    for order, parcel in enumerate(left.parcels):
+        base.execute(  # groups that were claimed have no place in the order of finding: before all others
+            "update groups set holder = null, parcel = ?, waiting = ?, "
+            "found = case when found = 0 then ? else found end where name = ? and holder = ?",
+            (encoded(parcel), parcel.pending, order - (1 << 40), parcel.group, worker),
+        )
+    for message in unread:
+        _return_unread(base, worker, message, left)
+    rows = base.execute("update groups set holder = null where holder = ? returning name", (worker,))
+    return sorted(name for (name,) in rows.fetchall())
+
+
+def _return_unread(base: sqlite3.Connection, worker: int, message: Message, left: Left) -> None:
+    """Groups that its log does not have: the worker may still have visited them, if it died."""
+    parcels = {parcel.group: parcel for parcel in message.parcels}
+    for group in message.groups:
+        parcel = parcels.get(group)
+        if not left.clean:
+            parcel = disturbed(parcel or Parcel(group, 0, b""), left.at)
+        base.execute(
+            "update groups set holder = null, parcel = ?, waiting = waiting + ? where name = ? and holder = ?",
+            (parcel and encoded(parcel), parcel.pending if parcel else 0, group, worker),
+        )
+
+
+def _by_group(links: Iterable[Link]) -> dict[str, list[Link]]:
+    groups: dict[str, list[Link]] = {}
+    for link in links:
+        groups.setdefault(registered_domain(site_of(link.url)), []).append(link)
+    return groups
