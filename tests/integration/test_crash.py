@@ -153,9 +153,12 @@ def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) ->
         options = ["--wait", str(WAIT), "--per-visit", "5", "--workers", "2", "--commit-every", str(COMMIT)]
         command = command_for(bed, out, *options, "--speed", f"{2 * RATE} pages/s")
         siege = Siege(command, tmp_path / "output.txt")
-        damaged = 0
+        faults = out / "log" / "faults.log"
+        damaged = happened = 0
         try:
-            for _ in range(failures):
+            # Whether commits are lost is a matter of chance and of the moment: at least once they must be.
+            while happened < failures or (happened < failures + 5 and not faults.exists()):
+                happened += 1
                 before = len(bed.log())
                 wait_until(lambda before=before: len(bed.log()) > before + 300 or siege.over, "the crawl stands still")
                 assert not siege.over, "the crawl ended before the power failed"
@@ -168,8 +171,8 @@ def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) ->
         assert code == 0, (tmp_path / "output.txt").read_text(encoding="utf-8", errors="replace")[-2000:]
         stored = check_stored(bed, out)
         again = check_servers(bed, out, wait=WAIT)
-    said = (out / "log" / "faults.log").read_text(encoding="utf-8").count("are visited again")
-    lost = f"{failures} failures, {damaged} files damaged, {said} times commits were lost"
+    said = faults.read_text(encoding="utf-8").count("are visited again")
+    lost = f"{happened} failures, {damaged} files damaged, {said} times commits were lost"
     print(f"\n{lost}, {stored} pages, {again} refetches")  # noqa: T201  `make soak` shows it
     assert again <= siege.workers_killed * (3 * COMMIT * RATE + 500)
     assert said > 0

@@ -24,8 +24,9 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     kind: int
     depth: int
     via: int  # id of the page where it was found, 0 for a seed
-    score: float = 0.0
+    score: float = 0.0  # of the page where it was found, or NaN: `gain` is all; of its own, where priorities are given
     note: bytes = b""  # of an errand: for whom a robots.txt is asked for, or the file itself
+    gain: float = 0.0  # what it, and further links since the last batch, add to the score of their page
 
 
 class Parcel(msgspec.Struct, frozen=True, array_like=True):

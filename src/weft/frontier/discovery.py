@@ -41,9 +41,9 @@ class Discovery:
         overrides: Overrides,
         holdings: Holdings,
         note: Callable[[int, str], None],
-        score_for_others: Callable[[int, int], float] | None = None,
+        ranked: bool = False,
     ) -> None:
-        self._score_for_others = score_for_others  # what a link from a page with so many gives to pages elsewhere
+        self._ranked = ranked  # pages have scores that say something about those they link to
         self._holdings = holdings
         self._note = note  # told every URL when it is first seen here: id, text
         self._seen = seen
@@ -55,7 +55,7 @@ class Discovery:
         self._overrides = overrides
         self._scored = heaps.arrays.score.size > 1
         self._cached = 0
-        self._elsewhere = 0.0
+        self._from = 0.0  # the score of the page whose links are followed
         self._external = selection.external
         # Links as written → fingerprints, by site and origin; absolute ones are shared by all.
         self._caches: dict[int, dict[str, tuple[dict[str, int], ...]]] = {}
@@ -111,9 +111,7 @@ class Discovery:
         folder = base.partition("?")[0]
         folder = folder[: folder.rfind("/") + 1]
         caches = self._caches_for(site, origin)
-        self._elsewhere = 0.0
-        if self._score_for_others is not None and not self._holdings.alone and parsed.links:
-            self._elsewhere = self._score_for_others(turn.page, len(parsed.links))
+        self._from = float(self._heaps.arrays.score[turn.page]) if self._ranked else 0.0
         batch: list[Found] | None = [] if offered and self._selection.scope != "list" else None
         targets: list[int] = []
         kinds: list[int] = []
@@ -220,7 +218,7 @@ class Discovery:
             group = registered_domain(name)
             if not self._holdings.holds(group):
                 self._note(target, url)
-                self._holdings.send(group, Link(url, kind, depth, via, score or self._elsewhere))
+                self._holdings.send(group, Link(url, kind, depth, via, score or self._from))
                 return None
             number = self.number(name)
         batch.append((url, target, number if kind < FIRST_REQUISITE else ~number, kind, depth, score))

@@ -2,24 +2,33 @@
 
 A worker crawls the groups (registered domains) that it has checked out of the global frontier. A link to any other
 group goes to the outbox, which is part of the next commit. A worker that is alone takes every group at once.
+
+Where pages are scored by the links to them, every link counts, not only the first: what further ones add is summed up,
+and goes out with the next commit as one link to each page.
 """
 
 from __future__ import annotations
 
 from array import array
 
+import msgspec
+
 from weft.frontier.contract import Batch, Link
 from weft.frontier.log import Commit
 from weft.urls import fingerprint
 
 _REMEMBERED = 1 << 20  # links sent of late that are not sent again
+_GAINING = 1 << 18  # links sent of late whose pages are told of further links to them
 
 
 class Holdings:
     """The groups of one worker."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, gaining: bool = False) -> None:
         self.alone = True
+        self._gaining = gaining  # further links to a page matter
+        self._told: dict[int, tuple[str, Link]] = {}  # by fingerprint: group and link, where they do
+        self._gains: dict[int, float] = {}  # of them, since the last commit
         self.groups: set[str] = set()
         self.batch = Batch(0)  # what goes to the global frontier with the next commit
         self.new: list[str] = []  # groups since the last commit
@@ -32,7 +41,7 @@ class Holdings:
     @property
     def unsent(self) -> bool:
         """Is there something for others that is not yet part of a commit?"""
-        return self.batch != Batch(0)
+        return self.batch != Batch(0) or bool(self._gains)
 
     def holds(self, group: str) -> bool:
         """Is a group ours, or does it become ours now?"""
@@ -54,11 +63,18 @@ class Holdings:
     def pack(self, commit: Commit) -> Batch:
         """Write down the groups since the last commit; what goes to the global frontier with it."""
         commit.groups, self.new = self.new, []
+        for target, gain in self._gains.items():
+            group, link = self._told[target]
+            self.post(group, msgspec.structs.replace(link, gain=gain))
+        self._gains = {}
         batch, self.batch = self.batch, Batch(0)
         return batch
 
     def send(self, group: str, link: Link) -> None:
         """Have a link brought to whoever holds its group, or will."""
+        if self._gaining:
+            self._remember(group, link)
+            return
         if not self._sent:
             self._sent = array("Q", bytes(8 * _REMEMBERED))
         target = fingerprint(link.url)
@@ -67,6 +83,19 @@ class Holdings:
             return
         self._sent[place] = target
         self.post(group, link)
+
+    def _remember(self, group: str, link: Link) -> None:
+        target = fingerprint(link.url)
+        if target not in self._told:
+            if len(self._told) >= _GAINING:  # start anew; what is still linked to comes again
+                self._told = {each: self._told[each] for each in self._gains}
+            self._told[target] = (group, link)
+            self._gains[target] = 0.0
+
+    def gain(self, target: int, amount: float) -> None:
+        """A page of another worker has one more link from here, which adds so much to its score."""
+        if target in self._told:
+            self._gains[target] = self._gains.get(target, 0.0) + amount
 
     def post(self, group: str, link: Link) -> None:
         """Send something in any case."""

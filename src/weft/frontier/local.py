@@ -42,7 +42,7 @@ from weft.ordering.heaps import TwoLevelHeap
 from weft.ordering.reranking import Reranking
 from weft.settings import setting
 from weft.store.files import Mark
-from weft.urls import UrlRules, normal_form
+from weft.urls import UrlRules, fingerprint, normal_form
 
 _MOST_REFUSALS = 500  # by robots.txt in one go, so that a long queue of forbidden pages does not stop the loop
 
@@ -86,6 +86,7 @@ class LocalFrontier:
             pages=capacity, sites=capacity >> 3, scored=ordering.scored, by_size=ordering.by_size
         )
         self._seen = Seen(capacity, capacity >> 3, self._heaps)
+        self.holdings = Holdings(gaining=isinstance(ordering, Scored))
         self._ranking = (
             Ranking(
                 ordering,
@@ -94,6 +95,7 @@ class LocalFrontier:
                 terms=reranking or Reranking(),
                 oracle=oracle or Oracle(),
                 seed=seed,
+                holdings=self.holdings,
                 out_of_reach=lambda: self._sites.out_of_reach(),  # noqa: PLW0108  they are made below
             )
             if isinstance(ordering, Scored)
@@ -101,7 +103,6 @@ class LocalFrontier:
         )
         self._log = FrontierLog(path)
         self.scope = Scope(selection)
-        self.holdings = Holdings()
         self.found = Discovery(
             seen=self._seen,
             heaps=self._heaps,
@@ -112,7 +113,7 @@ class LocalFrontier:
             overrides=overrides,
             holdings=self.holdings,
             note=note,
-            score_for_others=None if self._ranking is None else self._ranking.for_others,
+            ranked=self._ranking is not None,
         )
         self._sites = LocalSites(self.found.names, overrides, capacity >> 3)
         self.schedule = Schedule(
@@ -562,13 +563,17 @@ class LocalFrontier:
                 self._take_link(link)
 
     def _take_link(self, link: Link) -> None:
-        """A link from another worker, with the score that it gives its page; or a seed, which has none yet."""
-        ranking = self._ranking if link.via else None
-        if ranking is not None:
-            ranking.catch_up()
-        self.found.offer_url(link.url, link.kind, link.depth, link.via, link.score)
-        if ranking is not None:
-            ranking.loaded()
+        """A link from another worker: to a page that is new, or known and worth more by it; or a seed."""
+        if self._ranking is None or not link.via:
+            self.found.offer_url(link.url, link.kind, link.depth, link.via, link.score)
+            return
+        self._ranking.catch_up()
+        page = self._seen.find(fingerprint(link.url))
+        if page < 0:
+            self.found.offer_url(link.url, link.kind, link.depth, link.via)
+            self._ranking.arrived(link.score, link.gain)
+        else:
+            self._ranking.gain(page, link.gain)
 
     def close(self) -> None:
         """Give the log's file back."""

@@ -7,6 +7,7 @@ its pause to the schedule. Pages that are found one by one come in by `Discovery
 
 from __future__ import annotations
 
+import math
 from array import array
 
 import numpy as np
@@ -165,6 +166,6 @@ class LocalPages:
         for page in self._heaps.drain(site):
             url, via, _, depth, kind = self._log.entry(page)
             score = float(self._heaps.arrays.score[page]) if self._scored else 0.0
-            links.append(Link(url, kind, depth, via, score))
+            links.append(Link(url, kind, depth, via, math.nan if self._ranking else score, gain=score))
             self._seen.arrays.fingerprint[page] = 0
         return links

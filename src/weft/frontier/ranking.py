@@ -11,13 +11,14 @@ go there instead, and the first thing after a restart is to compute.
 A batch is over when its pages are. It does not wait for a site that cannot be reached: what lies there belongs to no
 batch, and is visited when the site is back.
 
-Several workers: each orders its own pages by its own links. A page of another worker is given the score there that one
-link gives it here; further links to it are not told. So scores are estimates from a part of the graph, and pages on
-sites with links from all over the web have less than they would have with one worker.
+Several workers: each orders its own pages. A link to another worker's page is told there, with the score of the page
+where it was found, so that the same rules apply; what further links add is told in sums, a commit later. Only batch and
+partial PageRank, as far as they are computed anew, know no links but their own worker's.
 """
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled import address_of, compiled, reserve, table_of
+from weft.frontier.holdings import Holdings
 from weft.frontier.log import Commit
 from weft.frontier.oracle import Oracle
 from weft.frontier.seen import BATCH, Arrays, Seen, find, seen_at
@@ -52,6 +54,7 @@ class Ranking:
         terms: Reranking,
         oracle: Oracle,
         seed: int,
+        holdings: Holdings,
         out_of_reach: Callable[[], list[int]],
     ) -> None:
         capacity = heaps.arrays.score.size
@@ -62,6 +65,7 @@ class Ranking:
         self._seen = seen
         self._oracle = oracle
         self._needs = needs
+        self._holdings = holdings
         self.known = Known(
             score=heaps.arrays.score,
             old=reserve(capacity if "old" in needs else 1, np.float64),
@@ -111,6 +115,7 @@ class Ranking:
             self._seen.prints[:out] = array("L", links)  # what NumPy calls eight bytes here
             self._look_up()
             _follow_at(self._seen.address, self._heaps.address, self._address, self._rule, page, out, self._scored)
+            self._tell_others(page, links, self._numbers[:out].tolist())
             if self._every is None:
                 self._changed.frombytes(self._numbers.cast("B")[: 4 * out])
             else:
@@ -139,11 +144,39 @@ class Ranking:
             for page in self._heaps.pages_of(site).tolist():
                 self.over(page, fetched=False)
 
-    def for_others(self, page: int, out: int) -> float:
-        """The score that a link from a page gives to one that nothing else is known of."""
-        spare = self.known.score.size - 1
-        self.known.score[spare] = self._ordering.found(self.known, spare, page, out)
-        return float(self._ordering.linked(self.known, spare, page, out))
+    # To and from other workers. The last page there is room for stands for one that is not known here.
+
+    def _tell_others(self, page: int, links: list[int], numbers: list[int]) -> None:
+        """What the links of a page add to the scores of pages that are not known here."""
+        if self._holdings.alone:
+            return
+        spare, out = self.known.score.size - 1, len(links)
+        before = self.known.score[spare] = self._ordering.found(self.known, spare, page, out)
+        after = self._ordering.linked(self.known, spare, page, out)
+        if after != before:
+            for target, number in zip(links, numbers, strict=True):
+                if number < 0:
+                    self._holdings.gain(target, float(after - before))
+
+    def arrived(self, parent: float, gain: float) -> None:
+        """Score the page, if it was taken, to which a link came that was found on a page with this score.
+
+        No score: the page comes from another worker with all that it had.
+        """
+        first, spare = self._scored, self.known.score.size - 1
+        self.known.score[spare] = 0.0 if math.isnan(parent) else parent
+        self._look_up()
+        self._score_new(spare, 1)
+        for page in range(first, self._count):
+            score = gain if math.isnan(parent) else self.known.score[page] + gain
+            self._heaps.rescore(int(self._heaps.arrays.owner[page]), page, score)
+        self._end()
+
+    def gain(self, page: int, amount: float) -> None:
+        """Links elsewhere add to the score of a page, if it is pending and its score is a sum as yet."""
+        if amount and self._heaps.arrays.place[page] > 0 and (self._every is None or page >= self.known.ranked[0]):
+            self._heaps.rescore(int(self._heaps.arrays.owner[page]), page, self.known.score[page] + amount)
+            self._changed.append(page)
 
     def loaded(self) -> None:
         """All pages that are known now came with scores."""
@@ -182,6 +215,7 @@ class Ranking:
         self._look_up()
         self._score_new(page, out)
         numbers = np.array([self._seen.find(target) for target in links], np.int64)
+        self._tell_others(page, links, numbers.tolist())
         numbers = numbers[numbers >= 0]
         if self._rule == PYTHON:
             self._apply(numbers, self._ordering.linked(self.known, numbers, page, out))

@@ -1,6 +1,6 @@
 """Temporal pages and sites from page-view logs (P2): who publishes what is of interest for a few days only.
 
-The way through this room, each step a function of what the step before gave:
+The way through this room is `analysis`; each step is a function of what the step before gave:
 
 1. `reading`: logs of many forms become `Views`: which page was viewed by how many users on which day.
 2. `lifetimes`, `labels`: each page's activation, dormancy and a probability that it is temporal become `Labels`;

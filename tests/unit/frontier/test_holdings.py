@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from weft.frontier.contract import Batch, Link
 from weft.frontier.holdings import Holdings
+from weft.frontier.log import Commit
+from weft.urls import fingerprint
 
 
 def link(number: int) -> Link:
@@ -70,6 +74,26 @@ def test_send__the_same_link_is_sent_once() -> None:
     holdings.batch = Batch(0)
     holdings.send("a.example", link(1))
     assert holdings.batch.links == {}
+
+
+def test_gain__further_links_go_out_in_sums() -> None:
+    """One link a page and commit, with what all links since the last commit add; of pages never told of, nothing."""
+    holdings = Holdings(gaining=True)
+    holdings.alone = False
+    first, second = link(1), link(2)
+    holdings.send("a.example", first)
+    holdings.gain(fingerprint(first.url), 0.5)
+    holdings.gain(fingerprint(first.url), 0.25)
+    holdings.send("a.example", second)
+    holdings.gain(fingerprint(link(3).url), 1.0)
+    unsent = [holdings.unsent]
+    told = holdings.pack(Commit()).links["a.example"]
+    assert told == [replace(first, gain=0.75), second]
+    assert [*unsent, holdings.unsent] == [True, False]
+    holdings.send("a.example", first)
+    holdings.gain(fingerprint(first.url), 2.0)
+    assert holdings.pack(Commit()).links == {"a.example": [replace(first, gain=2.0)]}
+    assert holdings.pack(Commit()).links == {}
 
 
 def test_send__no_link_is_ever_lost() -> None:
