@@ -34,10 +34,10 @@ ORDERINGS = (
 )
 
 _CHILD = """
-import json, resource, sys, time
+import json, sys, time
 from dataclasses import replace
 from pathlib import Path
-from weft.graph import Recipe, generate
+from benchmarks.machine import peak_mb
 from weft.graph.files import load
 from weft.graph.rank import pagerank
 from weft.ordering import ordering_named
@@ -47,22 +47,22 @@ path, name, page_time = sys.argv[1:]
 if name == "rank":
     graph = load(Path(path)).graph
     began = time.process_time()
-    small = generate(Recipe(sites=10, pages=200), 1)
+    small = load(Path(path).parent / "small").graph
     pagerank(small.offsets, small.links)
     compiled = time.process_time() - began
     began = time.process_time()
     pagerank(graph.offsets, graph.links)
-    print(json.dumps([compiled, time.process_time() - began, 0.0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))
+    print(json.dumps([compiled, time.process_time() - began, 0.0, peak_mb()]))
     sys.exit()
 began = time.process_time()
-small = generate(Recipe(sites=10, pages=200), 1)
-ranks = pagerank(small.offsets, small.links)
+small = load(Path(path).parent / "small")
 conditions = Conditions(page_time=float(page_time))
-simulate(small, ordering_named(name), replace(conditions, rerank=100), Scores(ranks, ranks))
+scores = Scores(small.scores, small.old_scores)
+simulate(small.graph, ordering_named(name), replace(conditions, rerank=100), scores)
 compiled = time.process_time() - began
 stored = load(Path(path))
 result = simulate(stored.graph, ordering_named(name), conditions, Scores(stored.scores, stored.old_scores))
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+peak = peak_mb()  # what follows is not the simulation
 print(json.dumps([compiled, result.cpu, average(result.order, stored.scores), peak]))
 """
 
@@ -72,22 +72,27 @@ def measure(path: Path, name: str, page_time: float) -> dict[str, float]:
     command = [sys.executable, "-c", _CHILD, str(path), name, str(page_time)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     compiled, cpu, mean, peak = json.loads(done.stdout)
-    return {"compiled": compiled, "cpu": cpu, "average": mean, "peak_mb": peak / 1024}
+    return {"compiled": compiled, "cpu": cpu, "average": mean, "peak_mb": peak}
+
+
+def make(pages: int, path: Path) -> dict[str, Any]:
+    """Write a graph with scores; what it took."""
+    began = time.process_time()
+    graph = generate(Recipe(sites=pages // PER_SITE, pages=pages), 1)
+    generated = time.process_time() - began
+    scores = pagerank(graph.offsets, graph.links)
+    save(Stored(graph=graph, scores=scores, old_scores=old_scores(graph, scores, 1)), path)
+    return {"links": len(graph.links), "generate": generated}
 
 
 def run(pages: tuple[int, ...] = PAGES) -> dict[str, Any]:
     """All orderings on all sizes."""
     found: dict[str, Any] = {"machine": description(), "runs": {}}
     with tempfile.TemporaryDirectory() as folder:
+        make(700, Path(folder) / "small")
         for size in pages:
-            began = time.process_time()
-            graph = generate(Recipe(sites=size // PER_SITE, pages=size), 1)
-            generated = time.process_time() - began
-            scores = pagerank(graph.offsets, graph.links)
             path = Path(folder) / str(size)
-            save(Stored(graph=graph, scores=scores, old_scores=old_scores(graph, scores, 1)), path)
-            runs: dict[str, Any] = {"links": len(graph.links), "generate": generated}
-            del graph, scores
+            runs = make(size, path)
             runs["rank"] = measure(path, "rank", 0.0)
             for name in ORDERINGS:
                 for page_time in PAGE_TIMES:

@@ -46,16 +46,16 @@ CASES = (
 )
 
 _CHILD = """
-import json, resource, sys, time
+import json, sys, time
 from pathlib import Path
+from benchmarks.machine import peak_mb
 from weft.temporal.reading import Reading, read_views
 log, small, options = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
 read_views([small], Reading(floor=1, **options), scratch=log.parent)
 began, wall = time.process_time(), time.perf_counter()
 views, taken = read_views([log], Reading(**options), scratch=log.parent)
 cpu, wall = time.process_time() - began, time.perf_counter() - wall
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps({"rows": taken.rows, "cpu": cpu, "wall": wall, "peak_mb": peak, "pages": taken.pages}))
+print(json.dumps({"rows": taken.rows, "cpu": cpu, "wall": wall, "peak_mb": peak_mb(), "pages": taken.pages}))
 """
 
 

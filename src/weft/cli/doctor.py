@@ -127,15 +127,22 @@ def _warm_frontier() -> None:
 
 def _warm_simulator() -> None:
     from weft.graph import Graph
+    from weft.graph.files import Stored, load, save
     from weft.graph.rank import pagerank
     from weft.ordering import ordering_named
     from weft.sim.report import measure
-    from weft.sim.run import Conditions, simulate
+    from weft.sim.run import Conditions, Scores, simulate
 
-    graph = Graph.from_links([2, 1], [(0, 1), (0, 2), (1, 0)], parent=[-1, 0, -1])
-    scores = pagerank(graph.offsets, graph.links)
-    for name in ("opic", "partial"):
-        measure(simulate(graph, ordering_named(name), Conditions(wait=0.0, rerank=1)), scores)
+    made = Graph.from_links([2, 1], [(0, 1), (0, 2), (1, 0)], parent=[-1, 0, -1])
+    scores = pagerank(made.offsets, made.links)
+    with tempfile.TemporaryDirectory() as folder:
+        save(Stored(graph=made, scores=scores, old_scores=scores), Path(folder) / "graph")
+        stored = load(Path(folder) / "graph")  # what is mapped into memory must not be written to: another type
+        pagerank(stored.graph.offsets, stored.graph.links)
+        for graph, known in ((made, Scores(scores, scores)), (stored.graph, Scores(stored.scores, stored.old_scores))):
+            for name in ("opic", "partial", "omniscient", "historical-omniscient"):
+                result = simulate(graph, ordering_named(name), Conditions(wait=0.0, rerank=1), known)
+                measure(result, scores)
 
 
 def _warm_labels() -> None:

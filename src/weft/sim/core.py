@@ -73,6 +73,7 @@ class Terms(NamedTuple):
     """The numbers of a simulation."""
 
     rule: int
+    fixed: bool  # further links to a page do not change its score
     ranked: bool  # the links of visited pages are kept, to compute scores from
     connections: int  # r
     per_visit: int  # k
@@ -269,7 +270,7 @@ def _follow(web: Web, terms: Terms, state: State, heaps: Heaps, known: Known, ed
             known.score[at] = found(terms.rule, known, at, number, out)
             known.score[at] = linked(terms.rule, known, at, number, out)
             push(heaps, web.site[target], at)
-        elif not state.taken[at]:
+        elif not terms.fixed and not state.taken[at]:
             score = linked(terms.rule, known, at, number, out)
             if score != known.score[at]:
                 rescore(heaps, web.site[target], at, score)

@@ -21,7 +21,7 @@ from weft.compiled import address_of, table_of
 from weft.errors import UsageError
 from weft.graph import Graph
 from weft.ordering.heaps import TwoLevelHeap
-from weft.ordering.known import NO_PAGE, Known, Ordering, Scored
+from weft.ordering.known import NO_PAGE, Known, Ordering, Scored, stays
 from weft.ordering.reranking import Estimate, Every, Reranking, choose_batch, make_edges, rescore_all
 from weft.ordering.rules import PYTHON, rule_of
 from weft.settings import setting
@@ -110,8 +110,14 @@ class Simulation:
         old = scores.of("old", ordering.name) if "old" in needs else _NONE
         true = scores.of("true", ordering.name) if "true" in needs else _NONE
         self._web = core.Web(graph.offsets, graph.links, _page_sites(graph), old, true)
+        rule = rule_of(ordering)
+        fixed = rule != PYTHON and getattr(ordering, "linked", stays) is stays
         self._heaps = TwoLevelHeap(
-            pages=graph.pages, sites=graph.sites, scored=ordering.scored, by_size=ordering.by_size
+            pages=graph.pages,
+            sites=graph.sites,
+            scored=ordering.scored,
+            by_size=ordering.by_size,
+            fixed=fixed and self._every is None,
         )
         pages = graph.pages
         self._known = Known(
@@ -133,7 +139,8 @@ class Simulation:
         self._snapshot_at = self._effect_at = pages + 1  # downloads
         self._times = times.arrays() if times is not None else core.Times(*(np.zeros(1, np.float32),) * 3)
         self._terms = core.Terms(
-            rule=rule_of(ordering),
+            rule=rule,
+            fixed=fixed,
             ranked=self._every is not None,
             connections=conditions.connections,
             per_visit=conditions.per_visit,
