@@ -158,6 +158,7 @@ def _by_rules(url: str, files: CrawlFiles, scope: Scope, ledgers: list[Ledger]) 
     known = sum(ledger.names.count(site) for ledger in ledgers)
     if linked and known:
         verdict = f"It was found but not taken: its site had reached its limit of pages ({Reason.SITE_PAGES.value}), "
+        verdict += f"its worker had no room left ({Reason.FRONTIER_FULL.value}), "
         verdict += f"or the link asked not to be followed ({Reason.NOFOLLOW.value})."
         return Explanation(url=url, state="refused", verdict=verdict, because=because, rules=rules)
     verdict = "It has not been found on any page so far; no rule would refuse it."

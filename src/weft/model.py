@@ -44,6 +44,7 @@ class Reason(Enum):
     EXTENSION = "extension", False, "the file name says a media type that is not collected"
     DEPTH = "depth", False, "too many links away from the seeds"
     SITE_PAGES = "site-pages", False, "the site has reached its limit of pages"
+    FRONTIER_FULL = "frontier-full", False, "its worker knows as many URLs as it can; with more workers there is room"
     NOFOLLOW = "nofollow", False, "the page or the link asks that it not be followed"
     PORT = "port", False, "the port is not for the web"
     ADDRESS = "special-address", False, "the address is loopback, private or otherwise special, and not allowed"

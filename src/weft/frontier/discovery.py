@@ -16,7 +16,7 @@ from weft.frontier.contract import Link
 from weft.frontier.holdings import Holdings
 from weft.frontier.log import Commit, FrontierLog
 from weft.frontier.scope import Scope, Selection
-from weft.frontier.seen import BATCH, Found, Seen
+from weft.frontier.seen import BATCH, FULL, Found, Seen
 from weft.frontier.sites import Overrides, Site
 from weft.model import FIRST_REQUISITE, Kind, Parsed, Reason, Turn
 from weft.ordering.heaps import TwoLevelHeap
@@ -240,4 +240,4 @@ class Discovery:
                 if self._scored:
                     self.new_scores.append(score)
             elif page < 0:
-                self.refused[Reason.SITE_PAGES] += 1
+                self.refused[Reason.FRONTIER_FULL if page == FULL else Reason.SITE_PAGES] += 1

@@ -23,6 +23,7 @@ from weft.ordering.heaps import Heaps, TwoLevelHeap, heaps_at, push
 
 SHARDS = 64
 BATCH = 4096  # URLs offered at once
+FULL = -2  # in the place of a page: there is no room
 _FIRST = 256  # slots of a new shard
 
 # A URL on offer: text, fingerprint, site (its number, or the complement of that for a part of a page), kind, depth,
@@ -70,7 +71,8 @@ class Seen:
     def offer(self, batch: Sequence[Found]) -> tuple[int, list[int]]:
         """Look up to `BATCH` URLs up; new ones become pending pages. The number of the first new page, and each one's.
 
-        All pages from the first new one on are new. -1 stands for one that its site has no more room for.
+        All pages from the first new one on are new. -1 stands for one that its site has no more room for, `FULL` for
+        one that nobody here has.
         """
         prints, sites = self.prints, self._sites
         for at, found in enumerate(batch):
@@ -143,7 +145,8 @@ def insert(seen: Arrays, fingerprint: np.uint64) -> int:
 def offer(seen: Arrays, heaps: Heaps, count: int) -> int:
     """Look every fingerprint of the batch up; a new one becomes a pending page of its site. Write the pages' numbers.
 
-    A site takes no more pages than it may have, the rest is refused (-1). What is only a part of another page comes
+    A site takes no more pages than it may have, the rest is refused (-1); so is what there is no room for (`FULL`; the
+    last page there is room for stands for pages of others, see `ranking`). What is only a part of another page comes
     under the complement of its site's number, and does not count. Returns the number of the first new page: all from
     there on are new.
     """
@@ -152,6 +155,9 @@ def offer(seen: Arrays, heaps: Heaps, count: int) -> int:
         page = find(seen, seen.prints[i])
         if page < 0:
             site = seen.sites[i]
+            if seen.counts[0] >= seen.fingerprint.size - 1:
+                seen.pages[i] = FULL
+                continue
             if site < 0:
                 site = ~site
             elif seen.found[site] >= seen.most[site]:

@@ -257,6 +257,19 @@ def test_site__takes_no_more_pages_than_its_limit(make: Any) -> None:
     assert frontier.found.refused[Reason.SITE_PAGES] == 2
 
 
+def test_offer__what_there_is_no_room_for_is_refused(make: Any) -> None:
+    """A full frontier goes on with what it has, and says how much it had to leave."""
+    frontier = make(capacity=16)
+    for number in range(20):
+        frontier.offer(f"http://a.example/{number}", Kind.A, 1, 7)
+    assert frontier.known == 15
+    assert frontier.found.refused[Reason.FRONTIER_FULL] == 5
+    assert frontier.offer("http://a.example/0", Kind.A, 1, 7) is None
+    visit = frontier.visit()
+    assert visit is not None
+    assert frontier.turn(visit) is not None
+
+
 @pytest.mark.parametrize(
     ("policy", "found"),
     [
