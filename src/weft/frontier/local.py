@@ -564,8 +564,9 @@ class LocalFrontier:
 
     def _take_link(self, link: Link) -> None:
         """A link from another worker: to a page that is new, or known and worth more by it; or a seed."""
-        if self._ranking is None or not link.via:
-            self.found.offer_url(link.url, link.kind, link.depth, link.via, link.score)
+        if self._ranking is None or not link.via:  # a seed is scored as seeds are, wherever it comes from
+            score = link.score if self._ranking is None else 0.0
+            self.found.offer_url(link.url, link.kind, link.depth, link.via, score)
             return
         self._ranking.catch_up()
         page = self._seen.find(fingerprint(link.url))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.unit.frontier.conftest import Make, parsed
 
-from weft.frontier.contract import Begun, Message, Orders
+from weft.frontier.contract import Begun, Link, Message, Orders
 from weft.frontier.local import LocalFrontier
 from weft.frontier.politeness import Politeness
+from weft.model import Kind
 from weft.ordering import ordering_named
 from weft.urls import fingerprint
 
@@ -59,3 +62,17 @@ def test_score__is_the_same_wherever_links_were_found(
     there.obey(Orders(messages=[Message(links=told)], taken=2))
     pages = [there._seen.find(fingerprint(f"http://b.example/{name}")) for name in "xyz"]
     assert there._heaps.arrays.score[pages].tolist() == pytest.approx(WORTH[ordering])
+
+
+@pytest.mark.parametrize("ordering", ["batch", "opic"])
+def test_seed__given_away_by_another_worker_is_scored_as_a_seed(make: Make, ordering: str) -> None:
+    """Pages that were given up come without the score of a page that links to them; a seed has none."""
+    frontier = make(ordering=ordering_named(ordering), politeness=Politeness(wait=0.0, margin=0.0))
+    frontier.recover(Begun(1, 0, alone=False))
+    seeds = [Link(f"http://{name}.example/", Kind.SEED, 0, 0, math.nan, gain=-math.inf) for name in "ab"]
+    frontier.obey(Orders(messages=[Message(groups=["a.example", "b.example"], links=seeds)], taken=1))
+    assert not np.isnan(frontier._heaps.arrays.site_score[:2]).any()
+    for _ in seeds:
+        visit = frontier.visit()
+        assert visit is not None
+        assert frontier.turn(visit) is not None
