@@ -213,7 +213,7 @@ def _stop_after(process: subprocess.Popen[bytes], log: Path, lines: int) -> None
     process.send_signal(signal.SIGINT)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(150)
 @pytest.mark.parametrize(
     "stops",
     [
@@ -235,7 +235,7 @@ def test_resume__after_clean_stops_nothing_is_lost_and_nothing_twice(
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
             if lines is not None:
                 _stop_after(process, out / "log" / "crawl.log", lines)
-            output, _ = process.communicate(timeout=240)
+            output, _ = process.communicate(timeout=120)
         assert process.returncode == 0, output
         stopped += b"Stopped." in output
         assert not list(out.rglob("*.open")), "what is stopped is sealed"

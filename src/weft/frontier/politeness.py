@@ -74,12 +74,25 @@ def shortest_wait(settings: Politeness) -> float:
 class Throttle:
     """What the sites of one domain, or at one address, share. A connection is known by any object of its own."""
 
-    __slots__ = ("insists", "lent", "limit", "open", "opening", "opens_at", "parked", "recalled", "spaced", "woken_at")
+    __slots__ = (
+        "insists",
+        "kept_until",
+        "lent",
+        "limit",
+        "open",
+        "opening",
+        "opens_at",
+        "parked",
+        "recalled",
+        "spaced",
+        "woken_at",
+    )
 
     def __init__(self, limit: int, *, lent: bool = True) -> None:
         self.limit = limit
         self.lent = lent  # the global frontier has lent it to this worker; a domain always is
         self.recalled = False  # another worker waits for it
+        self.kept_until = 0.0  # it may wait so long, for the one visit that the address was lent for
         self.insists = False  # sites here cannot be given to the worker to whom it is lent
         self.open = 0
         self.opening: object | None = None  # the connection that the server has not yet shown to have taken
@@ -93,11 +106,13 @@ class Throttle:
 
     def free(self, now: float) -> bool:
         """May a connection be opened now?"""
-        return self.open < self.limit and now >= self.opens_at and self.lent and not self.recalled
+        ours = self.lent and (not self.recalled or now < self.kept_until)
+        return self.open < self.limit and now >= self.opens_at and ours
 
     def begin(self, connection: object, gap: float) -> None:
         """A connection is being opened; unless there is no gap to keep, the next must wait for its confirmation."""
         self.open += 1
+        self.kept_until = 0.0
         self.spaced = gap > 0
         if gap > 0:
             self.opening = connection

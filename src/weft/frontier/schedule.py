@@ -24,6 +24,7 @@ from weft.ordering.heaps import IN_HEAP, PENDING, TwoLevelHeap
 
 _PATIENCE = 300.0  # seconds that a site is held for what others must bring
 _KEPT = 60.0  # seconds that an address is kept which is not in use
+_TURN = 5.0  # seconds that a visit may take to begin at an address that was just lent
 _CONFIRMED_AFTER = 2.0  # seconds after which a server that has not answered is taken to have accepted the connection
 
 
@@ -274,6 +275,8 @@ class Schedule:
             throttle.recalled = throttle.insists = False
             wait = self._politeness.crawl_delay_most / 4
             throttle.opens_at = max(throttle.opens_at, min(not_before, now + wait))  # clocks may jump
+            # Others may want it back at once. If it went back unused, it would go to and fro and nobody get on.
+            throttle.kept_until = max(now, throttle.opens_at) + _TURN
             self._wake(throttle, now)
         for address in recalled:  # one may have been lent to us before a restart, and be forgotten here
             throttle = self._throttle(self._addresses, address, self._politeness.per_address)
@@ -287,7 +290,8 @@ class Schedule:
         for name, throttle in list(self._addresses.items()):
             if not throttle.lent or throttle.open:
                 continue
-            if throttle.recalled or (throttle.idle and throttle.opens_at + _KEPT <= now):
+            recalled = throttle.recalled and now >= throttle.kept_until
+            if recalled or (throttle.idle and throttle.opens_at + _KEPT <= now):
                 given.append((name, max(now, throttle.opens_at) + wall_offset))
                 throttle.lent = throttle.recalled = False
                 if throttle.idle:

@@ -461,6 +461,35 @@ def test_address__is_given_back_when_others_want_it(several: LocalFrontier, cloc
     assert several.schedule.release_addresses(clock.now(), 0.0) == []
 
 
+def test_address__that_is_wanted_back_at_once_is_used_once(several: LocalFrontier, clock: VirtualClock) -> None:
+    """Two workers that both wait for an address would else hand it to and fro, and neither get on."""
+    visit = several.visit()
+    assert visit is not None
+    turn = several.turn(visit)
+    assert turn is not None
+    assert not several.enter(visit, "192.0.2.1")
+    several.give_back(visit, turn)
+    several.schedule.lend([("192.0.2.1", clock.now() + 0.2)], ["192.0.2.1"], clock.now())
+    clock.advance(0.3)
+    assert several.schedule.release_addresses(clock.now(), 0.0) == [], "it is lent for a visit"
+    visit = begin(several, "192.0.2.1")
+    several.answered(visit)
+    clock.advance(1.0)
+    other = several.visit()
+    assert other is not None
+    assert not several.enter(other, "192.0.2.1"), "for one visit"
+    several.leave(visit, took=0.0)
+    assert [address for address, _ in several.schedule.release_addresses(clock.now(), 0.0)] == ["192.0.2.1"]
+
+
+def test_address__that_is_wanted_back_is_not_kept_for_ever(several: LocalFrontier, clock: VirtualClock) -> None:
+    """A visit that does not begin in time, for want of a name server perhaps, leaves it to others."""
+    several.schedule.lend([("192.0.2.1", clock.now())], ["192.0.2.1"], clock.now())
+    assert several.schedule.release_addresses(clock.now(), 0.0) == []
+    clock.advance(5.0)
+    assert several.schedule.release_addresses(clock.now(), 0.0) == [("192.0.2.1", clock.now())]
+
+
 def test_address__that_is_not_used_is_given_back(several: LocalFrontier, clock: VirtualClock) -> None:
     """After a minute; one that this worker has forgotten, because it was started anew, at once when it is wanted."""
     several.schedule.lend([("192.0.2.1", 0.0)], [], clock.now())
