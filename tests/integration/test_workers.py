@@ -103,23 +103,27 @@ class _Crash(BaseException):
 
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A crawl with two workers, both with something to do, that was killed in the middle."""
+    """A crawl with two workers, both with something to do and with mail, that was killed in the middle."""
     folder = tmp_path_factory.mktemp("interrupted")
     with serving(make_web(APART, sites=SITES, pages=PAGES, largest=LARGEST), ServerSettings(keep_alive_s=5.0)) as bed:
         for attempt in range(5):  # one that starts late, on a busy machine, may find that the other has everything
             out = folder / f"crawl-{attempt}"
             run_until(Siege(command(bed, out, 2), folder / "output.txt"), out, PAGES // 3, signal.SIGKILL)
-            if all(_holds_groups(out / "workers" / str(number) / "frontier.log") for number in range(2)):
+            groups = [_groups_of(out / "workers" / str(number) / "frontier.log") for number in range(2)]
+            if all(groups):
+                hub = EmbeddedFrontier(out / "frontier.db")
+                hub.add(f"http://{group}/added" for held in groups for group in held)
+                hub.close()
                 return out
     pytest.fail("one of the two workers never had anything to do")
 
 
-def _holds_groups(log: Path) -> bool:
+def _groups_of(log: Path) -> set[str]:
     if not log.exists():
-        return False
+        return set()
     estate = Estate(log, read_only=True)
     estate.close()
-    return bool(estate.groups)
+    return set(estate.groups)
 
 
 def _before(_function: Callable[..., Any], _count: int) -> Callable[..., Any]:
