@@ -70,7 +70,7 @@ def main() -> None:
     parsed = {turn.page: parser.parse(page, turn.kind) for turn, page in pages}
     print(f"{PAGES} pages of {sum(len(page.body) for _, page in pages) / PAGES / 1000:.1f} KB\n{'':<46}µs/page")
     best("parse_head", lambda _t, page: parse_head(page.head.splitlines(keepends=True)), pages)
-    best("parse (lexbor, links, title, robots)", lambda turn, page: parser.parse(page, turn.kind), pages)
+    best("parse (tags, links, title, robots)", lambda turn, page: parser.parse(page, turn.kind), pages)
     best("gzip of a page (ISA-L 1)", lambda _t, page: member(page.body), pages)
     best("gzip of a request", lambda _t, page: member(page.request), pages)
     best("base32", lambda _t, _p: base32(b"12345678901234567890"), pages)

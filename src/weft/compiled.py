@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import mmap
 import pickle
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -39,7 +41,24 @@ def _compiled(function: Function, **options: bool) -> Function:
     with contextlib.suppress(AttributeError):  # where a later numba keeps its files differently
         file = dispatcher._cache._cache_file  # noqa: SLF001
         file._load_index = _tolerant(file._load_index)  # noqa: SLF001
+        file._source_stamp = (file._source_stamp, *_stamps(function))  # noqa: SLF001
     return cast("Function", dispatcher)
+
+
+def _stamps(function: Callable[..., Any]) -> list[Any]:
+    """When the files were changed whose functions this one may have made its own; numba asks for its file alone."""
+    package = __name__.partition(".")[0] + "."
+    own = function.__module__
+    stamps: dict[str, Any] = {}
+    for value in function.__globals__.values():
+        module = getattr(value, "__module__", None)
+        if isinstance(module, str) and module.startswith(package) and module not in (own, __name__):
+            cache = getattr(getattr(value, "_cache", None), "_cache_file", None)
+            if cache is not None:
+                stamps[f"{module}.{value.__name__}"] = cache._source_stamp  # noqa: SLF001
+            elif (path := getattr(sys.modules.get(module), "__file__", None)) is not None:
+                stamps[module] = Path(path).stat().st_mtime_ns
+    return sorted(stamps.items())
 
 
 def inlined(function: Function) -> Function:
@@ -103,6 +122,19 @@ def array_at(table: NDArray[np.int64], place: int, dtype: type[np.generic]) -> N
 def table_at(address: int, places: int) -> NDArray[np.int64]:
     """The table at an address."""
     return carray(_pointer(address), (2 * places,), dtype=np.int64)
+
+
+_memchr: Any = types.ExternalFunction("memchr", types.intp(types.intp, types.intc, types.uintp))
+
+
+@uncounted
+def find_byte(signs: NDArray[np.uint8], at: int, sign: int) -> int:
+    """The next place of a byte from a place on, or the length of the array; by the C library, which is fast."""
+    if at >= signs.size:
+        return signs.size
+    start = signs.ctypes.data
+    found: int = _memchr(start + at, sign, signs.size - at)
+    return found - start if found else signs.size
 
 
 def reserve(length: int, dtype: type[np.generic] | np.dtype[Any], *, large: bool = False) -> NDArray[Any]:

@@ -41,8 +41,8 @@ from weft.frontier.oracle import Oracle
 from weft.ordering import Ordering, ordering_named
 from weft.ordering.priority import Priority
 from weft.ordering.reranking import Reranking
-from weft.parse.apart import Apart, suspicious
-from weft.parse.page import Parser
+from weft.parse.apart import Apart
+from weft.parse.page import LARGE, Parser
 from weft.processes import die_with_parent
 from weft.store.files import intact
 from weft.store.log import CrawlLog
@@ -136,7 +136,7 @@ async def work(plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, wat
         clock=clock,
         network=LiveNetwork(transport, resolver, settings.fetching),
         frontier=frontier,
-        parser=Parser(settings.reading, settings.identity.product, suspicious),
+        parser=Parser(settings.reading, settings.identity.product, largest=LARGE),
         apart=apart,
         marker=marker,
         store=store,

@@ -81,7 +81,7 @@ def _warm_frontier() -> None:
     from weft.ordering import Ordering
     from weft.ordering.opic import Opic
     from weft.ordering.priority import Priority
-    from weft.parse.apart import suspicious
+    from weft.parse.tags import read_tags
     from weft.store.digests import Digests
     from weft.urls import UrlRules
 
@@ -117,7 +117,7 @@ def _warm_frontier() -> None:
                 frontier.leave(visit, took=0.0)
             frontier.commit(marks={})
             frontier.close()
-    suspicious(b"<b " * 3000)
+    read_tags(b"<a href=x>")
     digests = Digests(most=4)
     for number in range(6):
         digests.find(bytes([number]) * 20)

@@ -22,7 +22,7 @@ from weft.fetch.headers import header_values
 from weft.fetch.transport import Connection
 from weft.frontier.schedule import Visit
 from weft.model import FIRST_REQUISITE, Kind, Page, Parsed, Reason, Turn
-from weft.parse.page import SuspiciousPage
+from weft.parse.page import LargePage
 from weft.urls import fingerprint, literal_address, normal_form
 
 _APART = Parsed("", "", "", "", "", [], [], follow=False, reason=None)  # stands for what is not known yet
@@ -190,7 +190,7 @@ class Loop:
         wires.marker.set(turn.id)
         try:
             return wires.parser.parse(page, turn.kind)
-        except SuspiciousPage:
+        except LargePage:
             return _APART
         except Exception as error:  # noqa: BLE001  no content ends a crawl
             wires.bus.report(error, page.url)

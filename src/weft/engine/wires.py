@@ -55,7 +55,7 @@ class Wires:
     network: Network
     frontier: LocalFrontier
     parser: Parser
-    apart: Apart  # reads pages that may be hostile
+    apart: Apart  # reads pages that may do harm here
     marker: Marker
     store: Store
     asker: Asker

@@ -1,9 +1,9 @@
 """Pages read apart. In: a page that may be hostile. Out: the same `Parsed` as from `Parser.parse`, or the reason that
 reading it took too long, too much memory, or ended the process that read it.
 
-A C parser in the event loop can be neither timed out nor survived. So what `suspicious` points out, and what was being
-read when a worker died, goes to a child process with limits (`python -m weft.parse.apart`). The child reads one page
-at a time, and answers come in the order of the requests. It is started when first needed and kept; after a page that
+What happens in the event loop can be neither timed out nor survived. So large pages, and what was being read when a
+worker died, go to a child process with limits (`python -m weft.parse.apart`). The child reads one page at a time, and
+answers come in the order of the requests. It is started when first needed and kept; after a page that
 ended it, the next page gets a new one. It ends with its parent, whatever ends that.
 
 Both directions carry frames: four bytes of length, then msgpack. To the child go its `_Orders`, then `_Task`s; back
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -25,12 +24,10 @@ from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from weft.compiled import compiled
 from weft.model import Page, Parsed, Reason
 from weft.parse.page import Parser, Reading
+from weft.parse.tags import read_tags
 from weft.processes import die_with_parent
 
 T = TypeVar("T")
@@ -38,99 +35,6 @@ T = TypeVar("T")
 _LENGTH: Final = 4  # bytes that say how long a frame is
 _AT_ONCE: Final = 1 << 18  # bytes read from the child in one go
 _START: Final = 30.0  # seconds that a child has until it is ready: its imports, on a busy machine
-
-# What the look below lets pass takes lexbor less than a second at worst, most of it far less than half of one.
-_LARGE: Final = 2_000_000  # bytes; at this size text and entities alone take so long, whatever is in them
-_MOST_TAGS: Final = 10_000  # half of them nested, the other half each a walk through all that are open
-_MOST_COPIES: Final = 1_000_000  # elements that are made out of formatting elements left open; 400 bytes each
-_MOST_PAIRS: Final = 100_000_000  # attributes compared with others of their tag
-_ROOMY: Final = 64_000  # bytes; the attributes that fit in here are not too many
-_STRIDE: Final = 2048
-_TAG: Final = re.compile(rb"<[a-zA-Z]")
-_BETWEEN_ATTRIBUTES: Final = re.compile(rb"\"[^\"]*+\"?|'[^']*+'?|[\s/]+")  # a value in quotes counts once
-# The elements that are opened again in every paragraph until they are closed. Without attributes no more than three
-# of each are, so those with attributes count. (<a> and <nobr> close the one before.)
-_FORMATTING: Final = re.compile(rb"<(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
-
-
-def _beginnings() -> NDArray[np.bool_]:
-    """Which two bytes, with bit 32 set, may begin a formatting element: all of these, and a few others (<form>)."""
-    table = np.zeros(1 << 16, np.bool_)
-    pairs = [name + blank for name in "bisu" for blank in " \t\n\f\r\v/"]
-    for pair in [*pairs, "bi", "co", "em", "fo", "sm", "st", "tt"]:
-        table[ord(pair[0]) << 8 | ord(pair[1]) | 32] = True
-    return table
-
-
-_MAY_FORMAT: Final = _beginnings()
-
-
-def suspicious(body: bytes) -> bool:
-    """Whether a page, its content coding undone, may keep an HTML parser busy for half a second or more.
-
-    The tree of HTML is quadratic in three ways: a tag may be a walk through all open elements; a paragraph may open
-    all formatting elements again that an earlier one left open; an attribute is compared with the others of its tag.
-    The first two are bounded by counts that no page can talk its way out of. The third is a guess: a page made to
-    deceive this very look, by a ">" in its attributes here and there, passes.
-
-    >>> suspicious(b"<p>hello" * 100), suspicious(b"<div>" * 20_000)
-    (False, True)
-    """
-    if len(body) > _LARGE:
-        return True
-    signs = np.frombuffer(body, np.uint8)
-    tags = _count(signs)
-    if tags > _MOST_TAGS:
-        return True
-    if tags * tags > 4 * _MOST_COPIES and _copies(body, tags) > _MOST_COPIES:
-        return True
-    return len(body) > _ROOMY and _pairs(body) > _MOST_PAIRS
-
-
-@compiled
-def _count(signs: NDArray[np.uint8]) -> int:
-    """How many "<" there are."""
-    found = 0
-    for sign in signs:
-        found += sign == ord("<")
-    return found
-
-
-@compiled
-def _count_formatting(signs: NDArray[np.uint8], may_format: NDArray[np.bool_]) -> int:
-    """How many tags may be formatting elements."""
-    found = 0
-    for at in range(signs.size - 2):
-        if signs[at] == ord("<"):
-            found += may_format[np.int64(signs[at + 1] | 32) << 8 | signs[at + 2] | 32]
-    return found
-
-
-def _copies(body: bytes, tags: int) -> int:
-    """At most how many elements are made by opening formatting elements again: a quick count, and where that is too
-    many, a closer one.
-    """
-    if b"\0" in body:  # UTF-16, perhaps
-        body = body.replace(b"\0", b"")
-    if _count_formatting(np.frombuffer(body, np.uint8), _MAY_FORMAT) * tags <= _MOST_COPIES:
-        return 0
-    return len(_FORMATTING.findall(body)) * tags
-
-
-def _pairs(body: bytes) -> int:
-    """About how many pairs of attributes are compared, in tags so long that they fill a whole stride."""
-    pairs = at = 0
-    while at + _STRIDE <= len(body):
-        if body.find(b">", at, at + _STRIDE) >= 0:
-            at += _STRIDE
-            continue
-        begin = body.rfind(b">", 0, at) + 1
-        end = body.find(b">", at)
-        end = len(body) if end < 0 else end
-        if tag := _TAG.search(body, begin, end):  # else it is a long text, or a script
-            pairs += len(_BETWEEN_ATTRIBUTES.findall(body, tag.end(), end)) ** 2
-        at = end
-    return pairs
 
 
 class _Orders(msgspec.Struct, frozen=True):
@@ -355,6 +259,7 @@ def main() -> None:
     if orders is None:
         return
     parser = Parser(orders.settings, orders.agent)
+    read_tags(b"")  # brings in what is compiled, before there are limits
     _limit(orders.memory)
     _send(answers, b"")
     # Whatever goes wrong with a page ends the process: after a lack of memory nothing in it is sure.

@@ -1,31 +1,28 @@
 """HTML. In: the bytes of a page and their charset. Out: its links as written, title, language, base, and what it
 asks of robots.
 
-The parser is lexbor, which builds the tree that browsers build, whatever the author wrote. One look-up per element
-name costs no more than one query for all of them. What belongs into the head is looked for everywhere: a stray word
-before it is enough to put it into the body.
+Links are in their order on the page. What belongs into the head is looked for everywhere: a stray word before it is
+enough to put it into the body.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from typing import Any
 from urllib.parse import quote
 
 import ada_url
-from selectolax.lexbor import LexborHTMLParser
 
 from weft.model import Kind, Parsed
 from weft.parse.css import css_links
 from weft.parse.directives import Directives, read_directives
+from weft.parse.tags import read_tags
 
 # As the HTML standard reads it: a time, a separator, perhaps "url=", and the rest, in quotes or not.
 _REFRESH = re.compile(
     r"""\s*(?=[0-9.])[0-9.]*+(?:\s|(?=[;,]))\s*+[;,]?+\s*+(?:url\s*=\s*)?+(?:"([^"]*)|'([^']*)|(.+))""",
     re.IGNORECASE | re.DOTALL,
 )
-_MOST_TITLES = 20
 _LONGEST_TITLE = 1000
 
 # What the relations of <link> mean: a page to follow, or a part of this one. Others (dns-prefetch …) are neither.
@@ -66,43 +63,48 @@ _PART_RELATIONS = frozenset(
 )
 
 
-_LINKS = (("a", "href", Kind.A), ("area", "href", Kind.AREA), ("iframe", "src", Kind.IFRAME))
+_LINKS = {"a": Kind.A, "area": Kind.AREA, "iframe": Kind.IFRAME, "frame": Kind.FRAME}
 
 
 def parse_html(body: bytes, charset: str, url: str, agent: str, *, requisites: bool, header: Directives) -> Parsed:
     """Read a page. `header` is what X-Robots-Tag said; `requisites` asks for the parts of the page too."""
-    tree = LexborHTMLParser(body if charset == "utf-8" else body.decode(charset, "replace"))
+    if charset != "utf-8":
+        body = body.decode(charset, "replace").encode("utf-8", "replace")
     directives = header
     links: list[tuple[str, int]] = []
     nofollow: list[tuple[str, int]] = []
-    for node in tree.tags("meta"):
-        directives = _read_meta(node.attributes, directives, agent, links)
-    for node in tree.tags("link"):
-        _read_link(node.attributes, links, nofollow, requisites=requisites)
-    for tag, attribute, kind in _LINKS:
-        for node in tree.tags(tag):
-            attributes = node.attributes
-            written = attributes.get(attribute) or attributes.get("xlink:href")
+    language = other_language = title = base = ""
+    for element, attributes in read_tags(body, parts=requisites):
+        if (kind := _LINKS.get(element)) is not None:
+            written = attributes.get("href") or attributes.get("src") or attributes.get("xlink:href")
             if written:
                 relation = attributes.get("rel")
                 if relation is not None and "nofollow" in relation.lower().split():
                     nofollow.append((written, kind))
                 else:
                     links.append((written, kind))
-    body_node = tree.body
-    if body_node is None or body_node.tag == "frameset":
-        links += [(written, Kind.FRAME) for node in tree.tags("frame") if (written := node.attributes.get("src"))]
-    if requisites:
-        links += _parts(tree)
+        elif element == "link":
+            _read_link(attributes, links, nofollow, requisites=requisites)
+        elif element == "meta":
+            directives = _read_meta(attributes, directives, agent, links)
+        elif element == "title":
+            title = title or " ".join(attributes["text"].split())[:_LONGEST_TITLE]
+        elif element == "base":
+            base = base or _base(attributes["href"], url)
+        elif element == "html":
+            language = language or attributes.get("lang", "")
+            other_language = other_language or attributes.get("xml:lang", "")
+        if requisites:
+            links += _parts(element, attributes)
     if not charset.startswith("utf-"):
         links = [(_in_charset(written, charset), kind) for written, kind in links]
         nofollow = [(_in_charset(written, charset), kind) for written, kind in nofollow]
     return Parsed(
         type="text/html",
         charset=charset,
-        language=_language(tree),
-        title=_title(tree),
-        base=_base(tree, url),
+        language=(language or other_language).strip().lower()[:35],
+        title=title,
+        base=base or url,
         links=links,
         nofollow=nofollow,
         follow=directives.follow,
@@ -110,56 +112,39 @@ def parse_html(body: bytes, charset: str, url: str, agent: str, *, requisites: b
     )
 
 
-def _language(tree: Any) -> str:
-    root = tree.root
-    if root is None:
-        return ""
-    attributes = root.attributes
-    return (attributes.get("lang") or attributes.get("xml:lang") or "").strip().lower()[:35]
+def _base(written: str, url: str) -> str:
+    """What links are relative to, unless it is something no link can be relative to."""
+    try:
+        base = str(ada_url.join_url(url, written))
+    except ValueError:
+        return url
+    return url if base.startswith(("data:", "javascript:")) else base
 
 
-def _title(tree: Any) -> str:
-    """The first title that is not a drawing's."""
-    for node in tree.tags("title")[:_MOST_TITLES]:  # each is a walk up the tree
-        above = node.parent
-        while above is not None and (tag := above.tag) != "svg":
-            above = None if tag == "head" else above.parent
-        if above is None and (title := " ".join((node.text(deep=True) or "").split())):
-            return title[:_LONGEST_TITLE]
-    return ""
-
-
-def _base(tree: Any, url: str) -> str:
-    """What links are relative to: the first <base> with an address counts, unless that is one no link can have."""
-    for node in tree.tags("base"):
-        written = node.attributes.get("href")
-        if written is not None:
-            try:
-                base = str(ada_url.join_url(url, written))
-            except ValueError:
-                return url
-            return url if base.startswith(("data:", "javascript:")) else base
-    return url
-
-
-def _read_meta(attributes: Any, directives: Directives, agent: str, links: list[tuple[str, int]]) -> Directives:
+def _read_meta(
+    attributes: dict[str, str], directives: Directives, agent: str, links: list[tuple[str, int]]
+) -> Directives:
     """A <meta>: robots directives add up; a refresh is a link."""
     name = attributes.get("name")
     if name is not None and name.strip().lower() in ("robots", agent):
-        return directives.and_also(read_directives(attributes.get("content") or ""))
+        return directives.and_also(read_directives(attributes.get("content", "")))
     asked = attributes.get("http-equiv")
     if asked is not None and asked.strip().lower() == "refresh":
-        found = _REFRESH.match(attributes.get("content") or "")
+        found = _REFRESH.match(attributes.get("content", ""))
         if found and (written := (found[1] or found[2] or found[3] or "").strip()):
             links.append((written, Kind.REFRESH))
     return directives
 
 
 def _read_link(
-    attributes: Any, links: list[tuple[str, int]], nofollow: list[tuple[str, int]], *, requisites: bool
+    attributes: dict[str, str],
+    links: list[tuple[str, int]],
+    nofollow: list[tuple[str, int]],
+    *,
+    requisites: bool,
 ) -> None:
     written = attributes.get("href")
-    relations = (attributes.get("rel") or "").lower().split()
+    relations = attributes.get("rel", "").lower().split()
     if not written or not relations:
         return
     if not _PART_RELATIONS.isdisjoint(relations):
@@ -189,53 +174,45 @@ codecs.register_error("weft-reference", _reference)
 _PRINTED = "".join(map(chr, range(33, 127)))
 
 
-# The parts of a page: element, attribute, kind.
-_PARTS: tuple[tuple[str, str, Kind], ...] = (
-    ("img", "src", Kind.IMAGE),
-    ("img", "data-src", Kind.IMAGE),
-    ("script", "src", Kind.SCRIPT),
-    ("input", "src", Kind.IMAGE),
-    ("body", "background", Kind.IMAGE),
-    ("td", "background", Kind.IMAGE),
-    ("table", "background", Kind.IMAGE),
-    ("video", "poster", Kind.IMAGE),
-    ("video", "src", Kind.PART),
-    ("audio", "src", Kind.PART),
-    ("source", "src", Kind.PART),
-    ("track", "src", Kind.PART),
-    ("embed", "src", Kind.PART),
-    ("object", "data", Kind.PART),
-    ("image", "href", Kind.IMAGE),
-    ("image", "xlink:href", Kind.IMAGE),
-    ("use", "href", Kind.IMAGE),
-    ("use", "xlink:href", Kind.IMAGE),
-    ("script", "href", Kind.SCRIPT),
-    ("script", "xlink:href", Kind.SCRIPT),
-)
+# The parts of a page: by element, its attributes and what they lead to.
+_PARTS: dict[str, tuple[tuple[str, Kind], ...]] = {
+    "audio": (("src", Kind.PART),),
+    "body": (("background", Kind.IMAGE),),
+    "embed": (("src", Kind.PART),),
+    "image": (("href", Kind.IMAGE), ("xlink:href", Kind.IMAGE)),
+    "img": (("src", Kind.IMAGE), ("data-src", Kind.IMAGE)),
+    "input": (("src", Kind.IMAGE),),
+    "object": (("data", Kind.PART),),
+    "script": (("src", Kind.SCRIPT), ("href", Kind.SCRIPT), ("xlink:href", Kind.SCRIPT)),
+    "source": (("src", Kind.PART),),
+    "table": (("background", Kind.IMAGE),),
+    "td": (("background", Kind.IMAGE),),
+    "track": (("src", Kind.PART),),
+    "use": (("href", Kind.IMAGE), ("xlink:href", Kind.IMAGE)),
+    "video": (("poster", Kind.IMAGE), ("src", Kind.PART)),
+}
+_SETS = ("srcset", "data-srcset", "imagesrcset")
 # One candidate of a srcset: its address, which runs to the next blank; then what describes it, to a comma.
 _CANDIDATE = re.compile(r"[ \t\n\f\r,]*+([^ \t\n\f\r]+)")
 _DESCRIPTORS = re.compile(r"(?:[^(,]|\([^)]*\)?)*+,?")
-_SETS = (("img", "srcset"), ("img", "data-srcset"), ("source", "srcset"), ("link", "imagesrcset"))
 
 
-def _parts(tree: Any) -> list[tuple[str, int]]:
+def _parts(element: str, attributes: dict[str, str]) -> list[tuple[str, int]]:
     """What a browser needs to show the page, apart from what <link href> says; contents written out in place are not
     looked for elsewhere.
     """
     found: list[tuple[str, int]] = []
-    for tag, attribute, kind in _PARTS:
-        for node in tree.tags(tag):
-            written = node.attributes.get(attribute)
-            if written and written[:5].lower() != "data:":
-                found.append((written, kind))
-    for tag, attribute in _SETS:
-        for node in tree.tags(tag):
-            if text := node.attributes.get(attribute):
-                found += [(written, Kind.IMAGE) for written in srcset(text) if not written.startswith("data:")]
-    for node in tree.tags("style"):
-        found += css_links(node.text(deep=True) or "")
-    for node in tree.css("[style]"):
-        found += css_links(node.attributes.get("style") or "")
+    for attribute, kind in _PARTS.get(element, ()):
+        written = attributes.get(attribute)
+        if written and written[:5].lower() != "data:":
+            found.append((written, kind))
+    for attribute in _SETS:
+        if text := attributes.get(attribute):
+            found += [(written, Kind.IMAGE) for written in srcset(text) if not written.startswith("data:")]
+    if element == "style":
+        found += css_links(attributes.get("text", ""))
+    if text := attributes.get("style"):
+        found += css_links(text)
     return found
 
 

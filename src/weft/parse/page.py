@@ -5,7 +5,6 @@ Decides by media type which reader looks at it; what no reader knows has no link
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +17,7 @@ from weft.parse.media import CSS, FEEDS, HTML, detect_type
 from weft.parse.sitemap import parse_sitemap
 from weft.settings import setting
 
+LARGE = 1_000_000  # bytes of HTML; reading so many takes up to 50 ms
 _GZIP = b"\x1f\x8b\x08"
 
 
@@ -29,16 +29,16 @@ class Reading:
     max_expanded_bytes: int = setting(20_000_000, "a content that expands beyond this is not read")
 
 
-class SuspiciousPage(Exception):  # noqa: N818  it is no error
-    """A page may take long to read, or end the process that reads it."""
+class LargePage(Exception):  # noqa: N818  it is no error
+    """A page has so much in it that reading it would hold up all others."""
 
 
 class Parser:
     """Reads pages for one crawl."""
 
-    def __init__(self, settings: Reading, agent: str, suspicious: Callable[[bytes], bool] | None = None) -> None:
+    def __init__(self, settings: Reading, agent: str, *, largest: int | None = None) -> None:
         self._settings = settings
-        self._suspicious = suspicious  # None where pages are read whatever they are
+        self._largest = largest  # bytes of HTML; None where pages are read whatever they are
         self._agent = agent.lower()  # the product token by which pages address us
 
     def content(self, page: Page) -> tuple[bytes, Reason | None]:
@@ -47,7 +47,7 @@ class Parser:
         return decode_content(page.body, coding, self._settings.max_expanded_bytes) if coding else (page.body, None)
 
     def parse(self, page: Page, kind: int) -> Parsed:
-        """Read a page; `SuspiciousPage` is raised where that should rather be done apart."""
+        """Read a page; `LargePage` is raised where that should rather be done apart."""
         body, reason = self.content(page)
         declared, _, parameters = page.headers.get("content-type", "").partition(";")
         found = detect_type(declared, body)
@@ -57,8 +57,8 @@ class Parser:
         if kind == Kind.MAP:
             return self._sitemap(page, body)
         if found in HTML:
-            if self._suspicious is not None and self._suspicious(body):
-                raise SuspiciousPage
+            if self._largest is not None and len(body) > self._largest:
+                raise LargePage
             charset = charset_of(body, _charset_parameter(parameters))
             return parse_html(body, charset, page.url, self._agent, requisites=self._settings.requisites, header=header)
         if found in FEEDS:

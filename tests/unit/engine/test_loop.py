@@ -27,7 +27,7 @@ from weft.frontier.scope import Selection
 from weft.frontier.sites import Overrides
 from weft.model import Page, Parsed, Reason
 from weft.ordering.breadth_first import BreadthFirst
-from weft.parse.page import Parser, Reading, SuspiciousPage
+from weft.parse.page import LargePage, Parser, Reading
 from weft.store.store import Store
 from weft.store.volumes import Storing
 from weft.urls import UrlRules, fingerprint
@@ -108,9 +108,9 @@ class ScriptedApart:
 class ScriptedParser(Parser):
     """The real parser, but for pages that a script names; it writes down what it was given, and what was marked."""
 
-    def __init__(self, suspicious: set[str], failing: set[str], marked: Callable[[], int]) -> None:
+    def __init__(self, large: set[str], failing: set[str], marked: Callable[[], int]) -> None:
         super().__init__(Reading(), "weft")
-        self._suspects = suspicious
+        self._large = large
         self._failing = failing
         self._marked = marked
         self.read: list[tuple[str, int]] = []  # page, and what was marked meanwhile
@@ -118,8 +118,8 @@ class ScriptedParser(Parser):
     def parse(self, page: Page, kind: int) -> Parsed:
         """Read a page."""
         self.read.append((page.url, self._marked()))
-        if page.url in self._suspects:
-            raise SuspiciousPage
+        if page.url in self._large:
+            raise LargePage
         if page.url in self._failing:
             raise RuntimeError("a fault")
         return super().parse(page, kind)
@@ -133,7 +133,7 @@ class Bench:
         path.write_bytes(left.to_bytes(8, "little"))
         self.marker = Marker(path)
         self.apart = ScriptedApart()
-        self.parser = ScriptedParser(script.get("suspicious", set()), script.get("failing", set()), self.marked)
+        self.parser = ScriptedParser(script.get("large", set()), script.get("failing", set()), self.marked)
         self._path = path
         clock = VirtualClock(1000.0)
         self.frontier = LocalFrontier(
@@ -248,9 +248,9 @@ def test_page__that_was_being_read_when_a_worker_died_is_read_apart(bench: Calla
     assert crawl.frontier.done
 
 
-def test_page__that_is_suspicious_is_read_apart_while_others_go_on(bench: Callable[..., Bench]) -> None:
+def test_page__that_is_large_is_read_apart_while_others_go_on(bench: Callable[..., Bench]) -> None:
     """Its visit waits for it, others do not; meanwhile nothing is marked, since nothing is read here."""
-    crawl = bench(site(A, 3) | site(B, 3), suspicious={A})
+    crawl = bench(site(A, 3) | site(B, 3), large={A})
     crawl.crawl(A, B)
     assert crawl.apart.asked == [A]
     assert crawl.outcomes == dict.fromkeys((B, f"{B}1", f"{B}2"))
@@ -280,7 +280,7 @@ def test_page__on_which_reading_fails_is_that_pages_reason(bench: Callable[..., 
 def test_site__with_three_hostile_pages_is_left_alone(bench: Callable[..., Bench], harmful: int) -> None:
     """Its other pages are refused, and those of other sites are not; two are not enough."""
     bad = {f"{A}{number}" for number in range(1, harmful + 1)}
-    crawl = bench(site(A, 9) | site(B, 4), suspicious=bad)
+    crawl = bench(site(A, 9) | site(B, 4), large=bad)
     crawl.crawl(A, B)
     crawl.apart.answer(hostile)
     assert sorted(crawl.apart.asked) == sorted(bad)[: min(harmful, 3)]
@@ -294,7 +294,7 @@ def test_site__with_three_hostile_pages_is_left_alone(bench: Callable[..., Bench
 
 def test_site__keeps_its_hostile_pages_in_mind_across_a_restart(bench: Callable[..., Bench]) -> None:
     """What is found there later is refused, too."""
-    crawl = bench(site(A, 9), suspicious={f"{A}{number}" for number in range(1, 9)})
+    crawl = bench(site(A, 9), large={f"{A}{number}" for number in range(1, 9)})
     crawl.crawl(A)
     crawl.apart.answer(hostile)
     assert crawl.frontier.refused[Reason.SITE_HOSTILE] == 5
@@ -308,7 +308,7 @@ def test_site__keeps_its_hostile_pages_in_mind_across_a_restart(bench: Callable[
 
 def test_page__that_is_read_apart_when_the_crawl_stops_stays_pending(bench: Callable[..., Bench]) -> None:
     """Nothing is written down of it, and an answer that comes too late changes nothing."""
-    crawl = bench({A: b"x"}, suspicious={A})
+    crawl = bench({A: b"x"}, large={A})
     crawl.crawl(A)
     crawl.loop.drop()
     crawl.apart.answer(hostile)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
 import gzip
 import os
 import signal
@@ -17,15 +16,12 @@ import pytest
 import uvloop
 
 from weft.model import Kind, Page, Parsed, Reason
-from weft.parse import apart
-from weft.parse.apart import Apart, suspicious
+from weft.parse.apart import Apart
 from weft.parse.page import Parser, Reading
 
 SETTINGS = Reading(requisites=True)
 NORMAL = b"<html lang=de><title>T</title><a href=x>x</a><a rel=nofollow href=y>y</a><img src=z>"
-SLOW = b"<div>" * 100_000 + b"</p>" * 100_000  # minutes
-# Formatting elements that every paragraph opens again: 40 KB that become four million elements, over a gigabyte.
-GREEDY = b"<p>" + b"".join(b"<b x=%d>" % number for number in range(2000)) + b"<p>x" * 2000
+SLOW = b"<a href=x>" * 3_000_000  # seconds, and most of a gigabyte
 
 
 def page(body: bytes, url: str = "http://site.test/a/", **headers: str) -> Page:
@@ -68,11 +64,6 @@ def until(true: Callable[[], bool], seconds: float = 20.0) -> bool:
     return True
 
 
-def test_apart__doctests_hold() -> None:
-    """What the documentation shows is so."""
-    assert doctest.testmod(apart).failed == 0
-
-
 @pytest.mark.parametrize(
     ("asked", "kind"),
     [
@@ -101,11 +92,11 @@ def test_time__that_runs_out_is_the_pages_reason_and_no_other_pages() -> None:
         await ask(reader, page(NORMAL))
         began = time.monotonic()
         parsed = await ask(reader, page(SLOW, "http://slow.test/"))
-        assert 2.5 <= time.monotonic() - began < 30.0
+        assert 0.9 <= time.monotonic() - began < 30.0
         assert parsed == Parsed("", "", "", "", "http://slow.test/", [], [], follow=False, reason=Reason.HOSTILE)
         assert (await ask(reader, page(NORMAL))).title == "T"
 
-    run(work, seconds=3.0)
+    run(work, seconds=1.0)
 
 
 def test_memory__that_runs_out_is_the_pages_reason() -> None:
@@ -114,7 +105,7 @@ def test_memory__that_runs_out_is_the_pages_reason() -> None:
     async def work(reader: Apart) -> None:
         assert (await ask(reader, page(NORMAL))).title == "T"
         first = reader.pid
-        parsed = await ask(reader, page(GREEDY))
+        parsed = await ask(reader, page(SLOW))
         assert (parsed.reason, parsed.links, parsed.follow) == (Reason.HOSTILE, [], False)
         assert reader.pid != first
         assert (await ask(reader, page(NORMAL))).title == "T"
@@ -186,7 +177,7 @@ def test_answers__come_in_the_order_of_the_requests() -> None:
         await over
         assert come == asked
 
-    run(work, seconds=2.0)
+    run(work, seconds=1.5)
 
 
 def test_answer__may_ask_for_another_page() -> None:
@@ -258,7 +249,7 @@ async def main():
     reader.parse(page(b"<html>"), 0, read.set_result)
     await read
     if {busy}:
-        reader.parse(page(b"<html>" + b"<div>" * 100_000 + b"</p>" * 100_000), 0, print)
+        reader.parse(page(b"<a href=x>" * 2_000_000), 0, print)
         await asyncio.sleep(0.1)
     print(reader.pid, flush=True)
     await asyncio.sleep(1000)
@@ -303,50 +294,3 @@ def _is_gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] == "Z"
     except OSError:
         return True
-
-
-def numbered(form: bytes, times: int) -> bytes:
-    """A text repeated with numbers in it."""
-    return b"".join(form % number for number in range(times))
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"<div>" * 20_000,
-        b"<DIV></x>" * 20_000,  # closed in number only
-        b"<svg>" + b"<g>" * 10_000 + b"</q>" * 10_000,
-        b"<table><tr><td>" * 8000,
-        b"<a><div>" * 8000,
-        GREEDY,
-        GREEDY.decode().replace("b", "FONT").encode("utf-16"),
-        b"<p>" + numbered(b"<u\n%d>", 1000) + b"<p>x" * 1500,
-        numbered(b"<x%d></x>", 8000),
-        b"<body" + numbered(b" a%d", 20_000) + b">",
-        b"<p>hello</p>" * 300 + b"<a " + numbered(b"a%d=''", 20_000),
-        b"x" * 2_000_001,
-    ],
-)
-def test_suspicious__sees_what_makes_a_parser_slow(body: bytes) -> None:
-    """Nesting, formatting that is opened again, crowds of attributes, mere size."""
-    assert suspicious(body)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"<",
-        b"<b>" * 2001,
-        b"x" * 1_000_000,
-        b"<p>some text and <b class=x>more</b></p>\n" * 500,
-        b"<ul>" + b"<li><a href='/some/where'>some where</a></li>" * 2000,
-        b"<script>" + b'{"a": "b", "c": 1},' * 20_000 + b"</script>",
-        b"<img src='data:image/png;base64," + b"iVBORw0KGgo/" * 20_000 + b"'>",
-        b"<div data-all='" + b'{"a": "b", "c": 1},' * 20_000 + b"'>",
-        b"<!--" + b"x " * 400_000,
-    ],
-)
-def test_suspicious__lets_ordinary_pages_pass(body: bytes) -> None:
-    """Long texts, lists, scripts and pictures in place are nothing special."""
-    assert not suspicious(body)

