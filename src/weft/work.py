@@ -153,7 +153,8 @@ async def work(plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, wat
         application=plan.application,
         verify_tls=settings.fetching.verify_tls,
     )
-    worker = Worker(number, wires, progress, settings.limits, hub, sync=settings.storing.sync)
+    lease = settings.watching.hung_after / 2  # who takes over from a hung worker can be sure that it visits nobody
+    worker = Worker(number, wires, progress, settings.limits, hub, sync=settings.storing.sync, lease=lease)
 
     def tick(statistics: Statistics) -> None:
         log.flush()

@@ -10,6 +10,7 @@ row, its links and its outcome are always in the same commit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -40,6 +41,7 @@ class Loop:
         self._pumping = False
         self._again = False
         self.stopping = False
+        self.lease = math.inf  # visits begin until then
 
     def __repr__(self) -> str:
         return f"Loop({self._driver.active} visits under way{', stopping' if self.stopping else ''})"
@@ -63,7 +65,9 @@ class Loop:
         self._on_pumped()
 
     def _next(self) -> Visit | None:
-        return None if self.stopping else self._wires.frontier.visit()
+        if self.stopping or self._wires.clock.now() > self.lease:
+            return None
+        return self._wires.frontier.visit()
 
     def drop(self) -> None:
         """End the visits under way; their pages stay pending."""

@@ -45,7 +45,15 @@ class Worker:
     """Runs a crawl on an event loop until it is done or told to stop."""
 
     def __init__(
-        self, number: int, wires: Wires, progress: Progress, limits: Limits, hub: GlobalFrontier, *, sync: bool
+        self,
+        number: int,
+        wires: Wires,
+        progress: Progress,
+        limits: Limits,
+        hub: GlobalFrontier,
+        *,
+        sync: bool,
+        lease: float,
     ) -> None:
         self._number = number
         self._wires = wires
@@ -53,6 +61,7 @@ class Worker:
         self._limits = limits
         self._hub = hub
         self._sync = sync
+        self._lease = lease  # seconds for which what it holds is its own, from its last report on
         self._loop = Loop(wires, self._on_failure, self._after_pump)
         self._committing = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._sealing = ThreadPoolExecutor(1, thread_name_prefix="seal")
@@ -147,10 +156,11 @@ class Worker:
         wires.store.roll()
         await events.run_in_executor(self._committing, self._write)
         wires.frontier.written()
-        report = self._report(wants=wires.frontier.wants)
+        report, asked = self._report(wants=wires.frontier.wants), wires.clock.now()
         orders = await events.run_in_executor(self._committing, self._hub.exchange, report)
         helped = bool(orders.messages or orders.lent or orders.allowance)
         self._hurry = 0.1 if helped else min(self._hurry * 2, self._limits.commit_every)
+        self._loop.lease = asked + self._lease
         self._obey(orders)
         if self._sealed is not None and self._sealed.done():
             self._sealed.result()

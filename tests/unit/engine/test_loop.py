@@ -135,7 +135,7 @@ class Bench:
         self.apart = ScriptedApart()
         self.parser = ScriptedParser(script.get("large", set()), script.get("failing", set()), self.marked)
         self._path = path
-        clock = VirtualClock(1000.0)
+        self.clock = clock = VirtualClock(1000.0)
         self.frontier = LocalFrontier(
             path=folder / "frontier.log",
             clock=clock,
@@ -221,6 +221,18 @@ def site(base: str, pages: int) -> dict[str, bytes]:
     """A home page that links to others, which link nowhere."""
     links = "".join(f"<a href=/{number}>" for number in range(1, pages))
     return {base: links.encode()} | {f"{base}{number}": b"%d" % number for number in range(1, pages)}
+
+
+def test_lease__that_has_run_out_begins_no_visit(bench: Callable[..., Bench]) -> None:
+    """Until it is renewed: others may hold by now what this worker thinks is its own."""
+    crawl = bench(site(A, 3))
+    crawl.loop.lease = crawl.clock.now()
+    crawl.clock.advance(0.5)
+    crawl.crawl(A)
+    assert crawl.read == []
+    crawl.loop.lease = crawl.clock.now() + 1.0
+    crawl.loop.pump()
+    assert crawl.read == [A, f"{A}1", f"{A}2"]
 
 
 def test_page__is_marked_while_it_is_read(bench: Callable[..., Bench]) -> None:
