@@ -346,8 +346,9 @@ class LocalFrontier:
     def visited(self, turn: Turn, targets: list[int], kinds: list[int]) -> None:
         """A page was visited and what it links to is known: the ordering may score its links by it."""
         if self._ranking is not None:
-            pages = zip(targets, kinds, strict=True)
-            self._ranking.visited(turn.page, [target for target, kind in pages if kind < FIRST_REQUISITE])
+            if kinds and max(kinds) >= FIRST_REQUISITE:
+                targets = [target for target, kind in zip(targets, kinds, strict=True) if kind < FIRST_REQUISITE]
+            self._ranking.visited(turn.page, targets)
 
     def once_more(self, visit: Visit, turn: Turn) -> None:
         """Try a page again on the site's next visit: its server wanted a cookie back, or its certificate was looked

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import address_of, compiled, reserve, table_of
+from weft.compiled import address_of, compiled, reserve, table_of, uncounted
 from weft.frontier.holdings import Holdings
 from weft.frontier.log import Commit
 from weft.frontier.oracle import Oracle
@@ -79,7 +79,11 @@ class Ranking:
         self._address = address_of(self._table)
         self._scored = 0  # pages that have been scored
         self._changed = array("i")  # pages with another score since the last commit, and -1 here and there
+        # Views are read and set at a third of what arrays cost.
+        self._counts = memoryview(seen.arrays.counts)  # type: ignore[arg-type]
         self._numbers = memoryview(seen.arrays.pages)  # type: ignore[arg-type]
+        self._octets = self._numbers.cast("B")
+        self._prints = memoryview(seen.arrays.prints).cast("B").cast("Q")  # type: ignore[arg-type]
         # Scores computed anew.
         self._terms = terms
         self._every: Every | None = getattr(ordering, "rerank", None)
@@ -103,21 +107,22 @@ class Ranking:
 
     def visited(self, page: int, targets: Iterable[int]) -> None:
         """A page was visited that links to these (fingerprints); what is new among them was offered already."""
-        own = self._seen.fingerprints[page]
-        links = [target for target in dict.fromkeys(targets) if target != own]
+        links = dict.fromkeys(targets)
+        links.pop(self._seen.fingerprints[page], None)
         out = len(links)
         if out == 0:
             self._note_edges(page, [])
             return
         if self._rule == PYTHON or out > BATCH:
-            self._visited_slowly(page, links)
+            self._visited_slowly(page, list(links))
         else:
-            self._seen.prints[:out] = array("L", links)  # what NumPy calls eight bytes here
+            self._prints[:out] = array("Q", links)
             self._look_up()
             _follow_at(self._seen.address, self._heaps.address, self._address, self._rule, page, out, self._scored)
-            self._tell_others(page, links, self._numbers[:out].tolist())
+            if not self._holdings.alone:
+                self._tell_others(page, links, self._numbers[:out].tolist())
             if self._every is None:
-                self._changed.frombytes(self._numbers.cast("B")[: 4 * out])
+                self._changed.frombytes(self._octets[: 4 * out])
             else:
                 self._note_edges(page, [number for number in self._numbers[:out].tolist() if number >= 0])
         self._end()
@@ -146,10 +151,8 @@ class Ranking:
 
     # To and from other workers. The last page there is room for stands for one that is not known here.
 
-    def _tell_others(self, page: int, links: list[int], numbers: list[int]) -> None:
+    def _tell_others(self, page: int, links: Collection[int], numbers: list[int]) -> None:
         """What the links of a page add to the scores of pages that are not known here."""
-        if self._holdings.alone:
-            return
         spare, out = self.known.score.size - 1, len(links)
         before = self.known.score[spare] = self._ordering.found(self.known, spare, page, out)
         after = self._ordering.linked(self.known, spare, page, out)
@@ -185,7 +188,7 @@ class Ranking:
 
     @property
     def _count(self) -> int:
-        return int(self._seen.arrays.counts[0])
+        return int(self._counts[0])
 
     def _look_up(self) -> None:
         """Ask the oracle about new pages."""
@@ -215,7 +218,8 @@ class Ranking:
         self._look_up()
         self._score_new(page, out)
         numbers = np.array([self._seen.find(target) for target in links], np.int64)
-        self._tell_others(page, links, numbers.tolist())
+        if not self._holdings.alone:
+            self._tell_others(page, links, numbers.tolist())
         numbers = numbers[numbers >= 0]
         if self._rule == PYTHON:
             self._apply(numbers, self._ordering.linked(self.known, numbers, page, out))
@@ -324,7 +328,7 @@ class Ranking:
             self._beside.shutdown(cancel_futures=True)
 
 
-@compiled
+@uncounted
 def score_new(heaps: Heaps, known: Known, rule: int, first: int, end: int, parent: int, out: int) -> None:
     """Score pages that are pending without a score."""
     for page in range(first, end):
@@ -332,17 +336,18 @@ def score_new(heaps: Heaps, known: Known, rule: int, first: int, end: int, paren
             rescore(heaps, heaps.owner[page], page, found(rule, known, page, parent, out))
 
 
-@compiled
+@uncounted
 def link_all(heaps: Heaps, known: Known, rule: int, pages: NDArray[np.int64], parent: int, out: int) -> None:
     """Score pages again that one more visited page links to."""
-    for page in pages:
+    for i in range(pages.size):
+        page = pages[i]
         if heaps.place[page] > 0:
             score = linked(rule, known, page, parent, out)
             if score != known.score[page]:
                 rescore(heaps, heaps.owner[page], page, score)
 
 
-@compiled
+@uncounted
 def rescore_these(heaps: Heaps, pages: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
     """Give pages scores, as far as they are pending."""
     for i in range(pages.size):
@@ -350,7 +355,7 @@ def rescore_these(heaps: Heaps, pages: NDArray[np.int64], scores: NDArray[np.flo
             rescore(heaps, heaps.owner[pages[i]], pages[i], scores[i])
 
 
-@compiled
+@uncounted
 def _follow(seen: Arrays, heaps: Heaps, known: Known, rule: int, page: int, out: int, first: int) -> None:
     """Score the new pages of a visited page, then all that it links to; write down their numbers."""
     score_new(heaps, known, rule, first, seen.counts[0], page, out)

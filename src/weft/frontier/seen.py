@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import address_of, array_at, compiled, reserve, table_at, table_of
+from weft.compiled import address_of, array_at, compiled, reserve, table_at, table_of, uncounted
 from weft.ordering.heaps import Heaps, TwoLevelHeap, heaps_at, push
 
 SHARDS = 64
@@ -109,7 +109,7 @@ def _make_seen(pages: int, sites: int) -> Arrays:
     )
 
 
-@compiled
+@uncounted
 def find(seen: Arrays, fingerprint: np.uint64) -> int:
     """The page with this fingerprint, or -1."""
     shard = np.int64(fingerprint >> np.uint64(58))
@@ -125,7 +125,7 @@ def find(seen: Arrays, fingerprint: np.uint64) -> int:
         slot = (slot + 1) & mask
 
 
-@compiled
+@uncounted
 def insert(seen: Arrays, fingerprint: np.uint64) -> int:
     """Give a fingerprint that is not there the next page number."""
     page = seen.counts[0]
@@ -141,7 +141,7 @@ def insert(seen: Arrays, fingerprint: np.uint64) -> int:
     return int(page)
 
 
-@compiled
+@uncounted
 def offer(seen: Arrays, heaps: Heaps, count: int) -> int:
     """Look every fingerprint of the batch up; a new one becomes a pending page of its site. Write the pages' numbers.
 
@@ -202,14 +202,14 @@ def _find_at(seen: int, fingerprint: int) -> int:
     return find(seen_at(seen), np.uint64(fingerprint))
 
 
-@compiled
+@uncounted
 def restore(seen: Arrays, fingerprints: NDArray[np.uint64]) -> None:
     """Put back pages in the order of their numbers, without making them pending."""
     for i in range(fingerprints.size):
         insert(seen, fingerprints[i])
 
 
-@compiled
+@uncounted
 def _place(seen: Arrays, shard: np.int64, page: np.int64) -> None:
     start = shard * (seen.table.size // SHARDS)
     mask = seen.slots[shard] - 1
