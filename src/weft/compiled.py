@@ -41,11 +41,11 @@ def _compiled(function: Function, **options: bool) -> Function:
     with contextlib.suppress(AttributeError):  # where a later numba keeps its files differently
         file = dispatcher._cache._cache_file  # noqa: SLF001
         file._load_index = _tolerant(file._load_index)  # noqa: SLF001
-        file._source_stamp = (file._source_stamp, *_stamps(function))  # noqa: SLF001
+        file._source_stamp = (file._source_stamp, *sorted(_stamps(function).items()))  # noqa: SLF001
     return cast("Function", dispatcher)
 
 
-def _stamps(function: Callable[..., Any]) -> list[Any]:
+def _stamps(function: Callable[..., Any]) -> dict[str, Any]:
     """When the files were changed whose functions this one may have made its own; numba asks for its file alone."""
     package = __name__.partition(".")[0] + "."
     own = function.__module__
@@ -58,7 +58,8 @@ def _stamps(function: Callable[..., Any]) -> list[Any]:
                 stamps[f"{module}.{value.__name__}"] = cache._source_stamp  # noqa: SLF001
             elif (path := getattr(sys.modules.get(module), "__file__", None)) is not None:
                 stamps[module] = Path(path).stat().st_mtime_ns
-    return sorted(stamps.items())
+                stamps |= _stamps(value.py_func) if hasattr(value, "py_func") else {}
+    return stamps
 
 
 def inlined(function: Function) -> Function:
