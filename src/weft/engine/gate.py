@@ -62,8 +62,9 @@ class Gate:
 
     def forbid(self, ranges: tuple[Network, ...]) -> None:
         """Visit no address of these ranges any more."""
-        self._forbidden = ranges
-        self._known.clear()
+        if ranges != self._forbidden:
+            self._forbidden = ranges
+            self._known.clear()
 
     def forbids(self, address: str) -> bool:
         """Was an address forbidden while it is being visited?"""
