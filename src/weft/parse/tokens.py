@@ -156,6 +156,33 @@ def _attributes(
 
 
 @uncounted
+def _past(signs: NDArray[np.uint8], at: int) -> tuple[int, bool]:
+    """The same for a tag of which nothing is asked: where it ends, and whether it closes itself."""
+    size = signs.size
+    closes = named = False  # a name stands before us, which an "=" would give a value
+    while at < size:
+        sign = signs[at]
+        at += 1
+        if sign == _GT:
+            return at, closes
+        if sign == _EQUALS and named:
+            while at < size and _blank(signs[at]):
+                at += 1
+            if at < size and signs[at] in (34, 39):
+                at = find_byte(signs, at + 1, signs[at]) + 1
+            else:
+                while at < size and signs[at] != _GT and not _blank(signs[at]):
+                    at += 1
+            closes = named = False
+        elif _blank(sign):
+            closes = False
+        else:
+            closes = sign == _SLASH
+            named = not closes
+    return size + 1, False
+
+
+@uncounted
 def _ends(signs: NDArray[np.uint8], at: int, first: int, second: int) -> bool:
     """Whether the end tag of an element begins here, at its "</". Looks no further than the longest name."""
     found = other = 0
@@ -338,7 +365,11 @@ def scan(signs: NDArray[np.uint8], rows: NDArray[np.int64], parts: bool) -> int:
         if ends or hidden or frameset != (element == _FRAME):
             asked = 0
         what = begin << 16 | element << 8
-        at, found, closes = _attributes(signs, at, rows, filled, what, asked)
+        if asked:
+            at, found, closes = _attributes(signs, at, rows, filled, what, asked)
+        else:
+            at, closes = _past(signs, at)
+            found = filled
         if at > size:
             break
         filled = found
