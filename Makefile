@@ -49,7 +49,7 @@ bench: setup $(BENCH)  ## Compare with the bare loop and with Scrapy; PARTS="wor
 	@$(BIN)/python -m benchmarks $(PARTS)
 
 soak: setup  ## Long runs: the slow versions of the promises.
-	@$(BIN)/python -m pytest -m soak
+	@$(BIN)/python -m pytest -s -m soak
 
 docs: $(READY)  ## Write the generated pages of docs/reference anew.
 	@$(BIN)/python -m weft.cli.reference docs/reference
