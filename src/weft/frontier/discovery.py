@@ -1,8 +1,7 @@
 """Links become pending pages. In: links as written on a page. Out: the fingerprints of where they lead; new ones
 stand in the frontier.
 
-Most links of a page were on an earlier page of the same site, written the same way: a cache per site answers for
-them without parsing anything. The rest is brought to normal form, tested by the scope rules and offered to URL-seen
+What is not remembered from an earlier page is brought to normal form, tested by the scope rules and offered to URL-seen
 in one call.
 """
 
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterable
 from weft.frontier.contract import Link
 from weft.frontier.holdings import Holdings
 from weft.frontier.log import Commit, FrontierLog
+from weft.frontier.remembered import Remembered
 from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import BATCH, FULL, Found, Seen
 from weft.frontier.sites import Overrides, Site
@@ -22,7 +22,6 @@ from weft.model import FIRST_REQUISITE, Kind, Parsed, Reason, Turn
 from weft.ordering.heaps import TwoLevelHeap
 from weft.urls import PLAIN_RULES, UrlRules, fingerprint, normal_form, origin_of, registered_domain, site_of
 
-_CACHED = 400_000  # links remembered over all sites
 _LONGEST_CACHED = 500  # characters of a link
 
 
@@ -54,12 +53,9 @@ class Discovery:
         self._rules = rules
         self._overrides = overrides
         self._scored = heaps.arrays.score.size > 1
-        self._cached = 0
         self._from = 0.0  # the score of the page whose links are followed
         self._external = selection.external
-        # Links as written → fingerprints, by site and origin; absolute ones are shared by all.
-        self._caches: dict[int, dict[str, tuple[dict[str, int], ...]]] = {}
-        self._absolute: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self._remembered = Remembered(shared=self._external == "deep-link")
         self.numbers: dict[str, int] = {}
         self.names: list[str] = []
         self.members: dict[str, list[int]] = {}  # by group: its sites, where there are other workers
@@ -110,11 +106,12 @@ class Discovery:
         origin = origin_of(base) if base.startswith("http") else ""
         folder = base.partition("?")[0]
         folder = folder[: folder.rfind("/") + 1]
-        caches = self._caches_for(site, origin)
+        caches = self._remembered.of(site.number, origin)
         self._from = float(self._heaps.arrays.score[turn.page]) if self._ranked else 0.0
         batch: list[Found] | None = [] if offered and self._selection.scope != "list" else None
         targets: list[int] = []
         kinds: list[int] = []
+        added = 0
         for written, kind in parsed.links:
             first = written[0]
             if first == "/":
@@ -132,15 +129,14 @@ class Discovery:
                 if target < 0:  # not to be remembered: a shorter way to it may be found
                     target = ~target
                 elif len(key) <= _LONGEST_CACHED and batch is not None:
-                    self._cached += 1
                     cache[key] = target
+                    added += 1
             if target:
                 targets.append(target)
                 kinds.append(kind)
         if batch:
             self._offer(batch, turn.id)
-        if self._cached > _CACHED:  # start anew; what is in use fills up again at once
-            self._forget_all()
+        self._remembered.added(added)
         return targets, kinds
 
     def offer_url(self, url: str, kind: int, depth: int, via: int, score: float = 0.0) -> Reason | None:
@@ -160,23 +156,7 @@ class Discovery:
 
     def forget(self, site: Site) -> None:
         """Drop what is cached for a site that has no more pages."""
-        self._caches.pop(site.number, None)
-
-    def _caches_for(self, site: Site, origin: str) -> tuple[dict[str, int], ...]:
-        """Four caches: links relative to the origin and absolute ones, of pages, then of the parts of pages.
-
-        An absolute link means the same on every site, unless links to other sites are treated in a way of their own.
-        """
-        found = self._caches.setdefault(site.number, {}).get(origin)
-        if found is None:
-            pages, parts = self._absolute if self._external == "deep-link" else ({}, {})
-            found = self._caches[site.number][origin] = ({}, pages, {}, parts)
-        return found
-
-    def _forget_all(self) -> None:
-        self._caches.clear()
-        self._absolute = ({}, {})
-        self._cached = 0
+        self._remembered.forget(site.number)
 
     def _resolve(self, written: str, kind: int, turn: Turn, base: str, batch: list[Found] | None) -> int:
         """Where a link leads that the cache does not know: 0 nowhere on the web, the complement if not for ever."""
