@@ -153,7 +153,8 @@ async def work(plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, wat
         application=plan.application,
         verify_tls=settings.fetching.verify_tls,
     )
-    lease = settings.watching.hung_after / 2  # who takes over from a hung worker can be sure that it visits nobody
+    # Who takes over from a hung worker can be sure that it visits nobody any more.
+    lease = max(settings.watching.hung_after / 2, 3 * settings.limits.commit_every)
     worker = Worker(number, wires, progress, settings.limits, hub, sync=settings.storing.sync, lease=lease)
 
     def tick(statistics: Statistics) -> None:
