@@ -88,9 +88,9 @@ def parse_html(body: bytes, charset: str, url: str, agent: str, *, requisites: b
         elif element == "meta":
             directives = _read_meta(attributes, directives, agent, links)
         elif element == "title":
-            title = title or " ".join(attributes["text"].split())[:_LONGEST_TITLE]
+            title = title or " ".join(attributes.get("text", "").split())[:_LONGEST_TITLE]
         elif element == "base":
-            base = base or _base(attributes["href"], url)
+            base = base or _base(attributes.get("href"), url)
         elif element == "html":
             language = language or attributes.get("lang", "")
             other_language = other_language or attributes.get("xml:lang", "")
@@ -112,8 +112,10 @@ def parse_html(body: bytes, charset: str, url: str, agent: str, *, requisites: b
     )
 
 
-def _base(written: str, url: str) -> str:
-    """What links are relative to, unless it is something no link can be relative to."""
+def _base(written: str | None, url: str) -> str:
+    """What links are relative to, unless it is something no link can be relative to; nothing if nothing is written."""
+    if written is None:
+        return ""
     try:
         base = str(ada_url.join_url(url, written))
     except ValueError:

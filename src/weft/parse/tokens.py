@@ -149,7 +149,7 @@ def _attributes(
         odd = False
         if at < size and signs[at] == _EQUALS:
             begin, end, at, odd = _value(signs, at + 1)
-        if asked >> number & 1 and number:
+        if asked >> number & 1 and number > _TEXT:  # an attribute may be called text, and is none of ours
             asked &= ~(1 << number)  # the first of its name counts
             filled = _note(rows, filled, what | number, begin, end, odd)
     return size + 1, filled, False

@@ -186,6 +186,7 @@ def test_base__is_where_links_are_relative_to(html: str, base: str) -> None:
         ("<title></title><title>second</title>", "second"),
         ("<p>stray<title>in the body</title>", "in the body"),
         ("<svg><title>drawing</title></svg>", ""),
+        ("<svg><title text=attribute>drawing</title></svg><title text=attribute>page</title>", "page"),
         ("<svg><g><title>drawing</title></g></svg><title>page</title>", "page"),
         ("<title><b>bold</b></title>", "<b>bold</b>"),
         ("<title>" + "x" * 5000 + "</title>", "x" * 1000),
@@ -315,6 +316,14 @@ def test_requisites__are_everything_that_a_browser_would_load() -> None:
     }
 
 
+def test_requisites__in_style_attributes_of_any_element() -> None:
+    """Also of those that are asked for something else, and do not have it."""
+    html = "<title style='a:url(1)'>T</title><base style='a:url(2)'><svg><title style='a:url(3)'>D</title></svg>"
+    parsed = read(f"{html}<base href=/x/>", requisites=True)
+    assert [written for written, _ in parsed.links] == ["1", "2", "3"]
+    assert (parsed.title, parsed.base) == ("T", "http://site.test/x/")
+
+
 def test_requisites__are_left_out_unless_asked_for() -> None:
     """Without them a page leads to pages only."""
     assert read(REQUISITES).links == [("page.html", Kind.A)]
@@ -388,7 +397,8 @@ def test_charset__decides_what_the_bytes_mean() -> None:
 
 PIECES = b"""
 < > </ a href = " ' <a_href= <base_href= <meta_ http-equiv=refresh_ content= 0;url= <title> <svg> <style>@import_ url(
-<img_srcset= <frameset> <frame_src= <link_rel=stylesheet_href= \x00 \xff \xe9 &#xD800; &#0; <!-- --> ]]> <template> ? #
+<img_srcset= <base_style= <svg><title_style=
+<frameset> <frame_src= <link_rel=stylesheet_href= \x00 \xff \xe9 &#xD800; &#0; <!-- --> ]]> <template> ? #
 """
 MARKUP = st.lists(st.sampled_from([piece.replace(b"_", b" ") for piece in PIECES.split()]), max_size=30).map(b"".join)
 CHARSETS = st.sampled_from(["utf-8", "cp1252", "cp932", "utf-16-le", "iso2022_jp"])
