@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
 import subprocess
 import sys
 import time
@@ -61,10 +62,12 @@ def command(bed: Bed, out: Path, *options: str, seeds: list[str] | None = None) 
 
 
 @contextmanager
-def running(bed: Bed, out: Path, speed: str, *, pages: int = 20, seeds: list[str] | None = None) -> Iterator[Siege]:
+def running(
+    bed: Bed, out: Path, speed: str, *options: str, pages: int = 20, seeds: list[str] | None = None
+) -> Iterator[Siege]:
     """A crawl that has fetched some pages, and goes on for as long as the test needs it."""
     since = time.time()
-    words = command(bed, out, "--wait", "0.1", "--per-visit", "5", "--speed", speed, seeds=seeds)
+    words = command(bed, out, "--wait", "0.1", "--per-visit", "5", "--speed", speed, *options, seeds=seeds)
     siege = Siege(words, out.with_suffix(".log"))
     try:
         wait_until(lambda: len(requests(bed, since)) >= pages or siege.over, "the crawl does not begin", 30)
@@ -91,6 +94,24 @@ def requests(
 def wait_for(moment: float) -> None:
     """Wait until a moment is over."""
     wait_until(lambda: time.time() > moment, "time stands still", within=moment - time.time() + 5)
+
+
+def test_lease__that_is_not_renewed_ends_the_visits_until_it_is(bed: Bed, tmp_path: Path) -> None:
+    """Workers that cannot reach the global frontier go on for half of `hung_after`, then wait for it."""
+    out = tmp_path / "crawl"
+    with running(bed, out, "150 pages/s", "--hung-after", "12") as siege:
+        hub = sqlite3.connect(out / "frontier.db", isolation_level=None)
+        hub.execute("begin immediate")
+        held = time.time()
+        wait_for(held + 9.5)
+        hub.execute("rollback")
+        released = time.time()
+        hub.close()
+        assert requests(bed, held + 1, held + 4), "it goes on for a while"
+        assert requests(bed, held + 8, held + 9.5) == []
+        wait_until(lambda: len(requests(bed, released)) > 20, "the crawl does not go on", within=2 * WITHIN)
+        assert not siege.over
+    assert "no sign of life" not in said(out)
 
 
 def test_pause__stops_the_fetching_and_resume_goes_on(bed: Bed, tmp_path: Path) -> None:

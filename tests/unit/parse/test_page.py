@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.model import Kind, Page, Parsed, Reason
-from weft.parse.page import Parser, Reading
+from weft.parse.page import LargePage, Parser, Reading
 
 URL = "http://site.test/a/"
 
@@ -41,6 +41,22 @@ def test_html__content_coding_is_undone_first() -> None:
     """A packed page is a page."""
     parsed = parse(gzip.compress(b"<html><a href=x>"), content_encoding="gzip")
     assert (parsed.type, parsed.links) == ("text/html", [("x", Kind.A)])
+
+
+def test_html__that_is_large_is_for_somebody_else_to_read() -> None:
+    """By its size without its coding; what is no HTML is read whatever its size, and so is all without a limit."""
+    packed = gzip.compress(b"<html><a href=x>".ljust(1001))
+    html = {"content-type": "text/html", "content-encoding": "gzip"}
+    text = {"content-type": "text/plain"}
+    pages = [
+        Page(URL, 200, None, b"", b"", headers, body, "", "", "", 0.0, 0.0, 0.0, closed=False)
+        for headers, body in ((html, packed), (text, b"x" * 2000))
+    ]
+    with pytest.raises(LargePage):
+        Parser(Reading(), "weft", largest=1000).parse(pages[0], Kind.A)
+    assert Parser(Reading(), "weft", largest=1001).parse(pages[0], Kind.A).links == [("x", Kind.A)]
+    assert Parser(Reading(), "weft").parse(pages[0], Kind.A).links == [("x", Kind.A)]
+    assert Parser(Reading(), "weft", largest=1000).parse(pages[1], Kind.A).reason is None
 
 
 @pytest.mark.parametrize(
