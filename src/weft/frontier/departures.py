@@ -7,6 +7,7 @@ Only what was never visited goes while a crawl runs; what was visited goes as a 
 from __future__ import annotations
 
 from weft.frontier.discovery import Discovery
+from weft.frontier.errands import as_link
 from weft.frontier.holdings import Holdings
 from weft.frontier.local_pages import LocalPages
 from weft.frontier.local_sites import LocalSites
@@ -51,6 +52,8 @@ class Departures:
             self._pages.pass_over(number)
             for link in self._pages.unload(number):
                 self._holdings.post(group, link)
+            for errand in self._sites.site(number).errands:  # somebody waits for what it was to bring
+                self._holdings.post(group, as_link(errand))
             self._schedule.forget(number)
             self._sites.leave(number)
             del self._found.numbers[self._found.names[number]]

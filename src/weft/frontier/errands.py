@@ -25,6 +25,12 @@ from weft.urls import registered_domain, site_of
 _ANSWER = -1  # the depth of a link that brings what was asked for
 
 
+def as_link(errand: Errand) -> Link:
+    """An errand as it goes to another worker."""
+    note = msgspec.msgpack.encode((errand.owner, errand.scheme))
+    return Link(errand.url, Kind.ROBOTS, errand.hops, 0, note=note)
+
+
 class Errands:
     """The errands of one local frontier, for its own sites and for those of others."""
 
@@ -62,8 +68,7 @@ class Errands:
         if self._holdings.holds(group):
             self._schedule.send(self._sites.site(self._found.number(name)), errand)
         else:
-            note = msgspec.msgpack.encode((errand.owner, errand.scheme))
-            self._holdings.post(group, Link(errand.url, Kind.ROBOTS, errand.hops, 0, note=note))
+            self._holdings.post(group, as_link(errand))
 
     def deliver(self, errand: Errand, record: RobotsRecord | None) -> None:
         """An errand is done: here is the robots.txt, or None when it could not be had. It may be for another worker."""

@@ -53,6 +53,7 @@ class LocalSites:
     def leave(self, number: int) -> None:
         """A site goes to another worker."""
         self._made.pop(number, None)
+        self.changed.discard(number)  # it may have been looked at, in vain, since the last commit
         self._left.append(number)
 
     def changed_lists(self, pending: NDArray[np.int32]) -> dict[str, int]:

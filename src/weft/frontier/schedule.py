@@ -262,6 +262,8 @@ class Schedule:
     def forget(self, number: int) -> None:
         """A site that waits for a place is not ours any more."""
         self._heaps.set_unready(number)
+        if number in self._errands:
+            self._errands.remove(number)
         for throttles in (self._domains, self._addresses):
             for throttle in throttles.values():
                 if number in throttle.parked:
