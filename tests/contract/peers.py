@@ -151,10 +151,8 @@ def links_of(page: int) -> list[int]:
     return [target for target in (2 * page + 1, 2 * page + 2, (page * 31 + 17) % PAGES) if target < PAGES]
 
 
-def crawl(implementation: str, place: str, number: int, seconds: float) -> dict[str, Any]:
+def crawl(peer: Peer, seconds: float) -> dict[str, Any]:
     """Follow every link until the crawl is over: what this worker was given, and what it fetched."""
-    frontier = opened(implementation, place, SystemClock())
-    peer = Peer(frontier, number)
     deadline = time.monotonic() + seconds
     fetched: set[int] = set()
     held: set[str] = set()
@@ -177,11 +175,18 @@ def crawl(implementation: str, place: str, number: int, seconds: float) -> dict[
         if found:
             peer.commit(*found)
         time.sleep(0.003)  # fetching takes longer than an exchange
-    frontier.close()
+    peer.frontier.close()
     return {"why": why, "groups": peer.groups, "given": len(peer.links), "fetched": sorted(fetched)}
 
 
-if __name__ == "__main__":
+def main(implementation: str, place: str, number: int) -> None:
+    """Check some groups out, say so, and crawl when told to: one that starts late has its share all the same."""
+    peer = Peer(opened(implementation, place, SystemClock()), number)
+    peer.exchange(wants=3)
     print("ready", flush=True)  # noqa: T201
     sys.stdin.readline()
-    print(json.dumps(crawl(sys.argv[1], sys.argv[2], int(sys.argv[3]), 30.0)))  # noqa: T201
+    print(json.dumps(crawl(peer, 90.0)))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

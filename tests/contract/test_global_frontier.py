@@ -962,7 +962,7 @@ def test_processes__that_exchange_at_once_lose_no_link(implementation: str, tmp_
         for process in processes:
             process.stdin.write("begin\n")
             process.stdin.flush()
-        found = [json.loads(process.communicate(timeout=45)[0]) for process in processes]
+        found = [json.loads(process.communicate(timeout=100)[0]) for process in processes]
     finally:
         for process in processes:
             process.kill()
