@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -34,3 +36,34 @@ def shared(shared_data: Path) -> Callable[[str], Path]:
         return shared_data / name
 
     return find
+
+
+def check_nothing_hidden(folder: Path, *, restarts: bool = False, faults: bool = False) -> None:
+    """No crawl below a folder hides a restart of a worker, or a fault, that was not asked for."""
+    for path in folder.rglob("frontier.db"):
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as base:
+            row = base.execute("select value from about where name = 'restarts'").fetchone()
+        assert restarts or row is None, f"workers of {path.parent} were started again: {row[0]}"
+        told = path.parent / "log" / "faults.log"
+        assert faults or not told.exists(), f"something failed inside {path.parent}: {told.read_text('utf-8')}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[set[Path]]:
+    """Folders of tests that were looked at; what fixtures of wider scope made is looked at in the end."""
+    seen: set[Path] = set()
+    yield seen
+    for folder in tmp_path_factory.getbasetemp().iterdir():
+        if folder not in seen and not folder.is_symlink():
+            check_nothing_hidden(folder)
+
+
+@pytest.fixture(autouse=True)
+def nothing_hidden(request: pytest.FixtureRequest, looked_at: set[Path]) -> Iterator[None]:
+    """A restart, or a fault, that a test did not ask for fails it: recovery hides both."""
+    folder: Path | None = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
+    yield
+    if folder is not None:
+        looked_at.add(folder)
+        asked = {mark: request.node.get_closest_marker(mark) is not None for mark in ("restarts", "faults")}
+        check_nothing_hidden(folder, **asked)

@@ -21,6 +21,7 @@ from tests.serverside import check_polite, visits_of
 
 from weft.clock import SystemClock
 from weft.directory import Plan, write_settings
+from weft.engine.messages import Messages
 from weft.engine.watchdog import Watchdog
 from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.log import FrontierLog, _commit_of
@@ -28,7 +29,7 @@ from weft.store.files import Mark
 from weft.store.store import SETTLED
 from weft.testbed.bed import Bed
 
-_DEADLINE = 20.0  # seconds that a process has to be there, or gone
+_DEADLINE = 60.0  # seconds that a process has to be there, or gone
 
 
 def command_for(bed: Bed, out: Path, *options: str) -> list[str]:
@@ -225,9 +226,9 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]]) -> int:
     def signs() -> dict[int, float]:
         return {row["number"]: row["seen_at"] or 0.0 for row in hub.workers()}
 
-    watchdog = Watchdog(
-        2, start=start, signs=signs, settings=plan.settings.watching, clock=SystemClock(), say=died.append
-    )
+    clock = SystemClock()
+    messages = Messages(out / "log" / "messages.log", clock, died.append)
+    watchdog = Watchdog(2, start=start, signs=signs, settings=plan.settings.watching, clock=clock, messages=messages)
     try:
         watchdog.run(lambda: None)
     finally:

@@ -10,21 +10,25 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import uvloop
 
 from weft.clock import Clock, SystemClock
 from weft.config import Settings
 from weft.directory import Plan, check_directory, locked, write_settings
 from weft.engine.application import Application, Together
+from weft.engine.hosting import check_application
+from weft.engine.messages import Messages
 from weft.engine.progress import Counts, Statistics, together
-from weft.engine.watchdog import Watchdog
+from weft.engine.watchdog import Restart, Watchdog
 from weft.errors import UsageError
 from weft.fetch.dns import Resolver
+from weft.frontier.contract import STOPPED
 from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.log import DEEPEST
 from weft.frontier.pace import Speed
@@ -40,8 +44,9 @@ class Summary:
     """What came of a run."""
 
     out: Path
-    why: str  # it stopped: done, interrupted, page limit …
-    counts: Counts
+    why: str  # it stopped: done, page limit, time limit, byte limit, stopped, interrupted, terminated
+    counts: Counts  # over all runs
+    fetched: int  # in this run: exchanges of any kind
     reasons: dict[str, int]
     refused: dict[str, int]
     statuses: dict[int, int]
@@ -50,6 +55,13 @@ class Summary:
     sites: int
     pages_per_second: float
     seeds_refused: dict[str, str]
+    restarts: list[Restart]  # of workers, over all runs: the last ones
+    restarted: int  # how many there were
+
+    @property
+    def failed(self) -> bool:
+        """Did not one page come, though nobody stopped the crawl?"""
+        return self.counts.good == 0 and self.why not in (STOPPED, "interrupted", "terminated")
 
 
 def usable_seeds(texts: Iterable[str], *, where: str, strict: bool = False) -> tuple[list[str], list[str]]:
@@ -96,14 +108,20 @@ def crawl(
     """
     usable, _ = usable_seeds(seeds, where="the seeds", strict=True)
     if application is not None:
+        check_application(application)
         settings = {"scope": "all", "max_depth": DEEPEST, "max_depth_dynamic": DEEPEST} | settings
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
     chosen = Settings().with_values(plain, where="weft.crawl")
     return run(Plan(seeds=usable, out=Path(out), settings=chosen, application=application), watch=watch)
 
 
-def run(plan: Plan, *, clock: Clock | None = None, watch: Watch | None = None) -> Summary:
-    """Run a crawl, or go on with the one in its directory, until it is done or stopped."""
+def run(
+    plan: Plan, *, clock: Clock | None = None, watch: Watch | None = None, show: Callable[[str], None] | None = None
+) -> Summary:
+    """Run a crawl, or go on with the one in its directory, until it is done or stopped.
+
+    `watch` is told how it goes, a few times a second; `show` what there is to say, line by line.
+    """
     clock = clock or SystemClock()
     ordering = ordering_of(plan)
     gate_of(plan)
@@ -115,6 +133,7 @@ def run(plan: Plan, *, clock: Clock | None = None, watch: Watch | None = None) -
     workers = _workers(plan)
     with locked(plan.out):
         write_settings(plan)
+        messages = Messages(plan.out / "log" / "messages.log", clock, show or _print)
         path = plan.out / "frontier.db"
         if not path.exists():
             EmbeddedFrontier.create(path, by_size=ordering.by_size, seeds=plan.seeds)
@@ -124,34 +143,44 @@ def run(plan: Plan, *, clock: Clock | None = None, watch: Watch | None = None) -
                 workers,
                 max_bytes=plan.settings.limits.max_bytes,
                 max_pages=plan.settings.limits.max_pages,
+                max_time=plan.settings.limits.max_time,
                 speed=plan.settings.running.speed or None,
             )
             for handed in hand_over(plan.out, hub, workers, plan.settings, clock):
-                print(f"weft: {handed}", file=sys.stderr)
-            show = watch or (lambda _statistics: None)
+                messages.say(str(handed))
+            before = _together(hub).counts.fetches
+            watch = watch or (lambda _statistics: None)
             if workers == 1 and not plan.watched:
                 with rare_collections():
-                    why = uvloop.run(work(plan, 0, hub, clock, show))
+                    why = uvloop.run(work(plan, 0, hub, clock, watch, messages.say))
             else:
-                why = _watched(plan, workers, hub, clock, show)
+                why = _watched(plan, workers, hub, clock, watch, messages)
             total = _together(hub)
             total.pending += hub.waiting()
             hub.set("over", why)
+            restarted, restarts = hub.restarts()
         finally:
             hub.close()
     return Summary(
         out=plan.out,
         why=why,
         counts=total.counts,
+        fetched=total.counts.fetches - before,
         reasons=_most_first(total.counts.reasons),
-        refused=_most_first(total.refused),
+        refused=_most_first(total.counts.refused),
         statuses=_most_first(total.counts.statuses),
         pending=total.pending,
         known=total.known,
         sites=total.sites,
         pages_per_second=total.counts.pages / total.counts.seconds if total.counts.seconds else 0.0,
         seeds_refused=refused,
+        restarts=[Restart(**each) for each in restarts],
+        restarted=restarted,
     )
+
+
+def _print(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _workers(plan: Plan) -> int:
@@ -167,13 +196,15 @@ def _workers(plan: Plan) -> int:
     return wanted
 
 
-def _watched(plan: Plan, workers: int, hub: EmbeddedFrontier, clock: Clock, show: Watch) -> str:
+def _watched(plan: Plan, workers: int, hub: EmbeddedFrontier, clock: Clock, watch: Watch, messages: Messages) -> str:
     """Run the workers as processes of their own, under a watchdog."""
 
     def start(number: int) -> subprocess.Popen[bytes]:
         # A session of its own: Ctrl-C is for the watchdog alone, which tells the workers to stop.
         command = [sys.executable, "-m", "weft.work", str(plan.out), str(number), str(os.getpid())]
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
+        return subprocess.Popen(  # noqa: S603
+            command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        )
 
     def signs() -> dict[int, float]:
         return {row["number"]: row["seen_at"] or 0.0 for row in hub.workers()}
@@ -184,10 +215,12 @@ def _watched(plan: Plan, workers: int, hub: EmbeddedFrontier, clock: Clock, show
         signs=signs,
         settings=plan.settings.watching,
         clock=clock,
-        say=lambda text: print(f"weft: {text}", file=sys.stderr),
+        messages=messages,
+        on_restart=lambda restart: hub.note_restart(msgspec.to_builtins(restart)),
+        is_over=lambda: bool(hub.get("over")),
     )
-    watchdog.run(lambda: show(_together(hub)))
-    return watchdog.why or str(hub.get("over")) or "done"
+    watchdog.run(lambda: watch(_together(hub)))
+    return watchdog.why or str(hub.get("over"))
 
 
 def _together(hub: EmbeddedFrontier) -> Statistics:

@@ -46,6 +46,7 @@ class Running:
     speed: str = setting(
         "", "target of the whole crawl, such as '200 pages/s' or '5000000 bytes/s; 08:00-18:00 50 pages/s'; empty: none"
     )
+    strict_application: bool = setting(False, "end the crawl when the application raises an exception")
     random_seed: int = setting(0, "what random choices follow from")
 
 

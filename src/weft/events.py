@@ -33,10 +33,11 @@ class Stopped(msgspec.Struct, frozen=True, gc=False):
 
 
 class Fault(msgspec.Struct, frozen=True, gc=False):
-    """weft itself failed on something; the crawl goes on."""
+    """weft itself, or the application, failed on something; the crawl goes on."""
 
     error: BaseException
     where: str
+    of_application: bool = False
 
 
 Event = Fetched | Stopped | Fault
@@ -58,6 +59,6 @@ class Bus:
         for listener in self._listeners:
             listener(event)
 
-    def report(self, error: BaseException, where: str) -> None:
-        """Tell everybody of a fault of ours."""
-        self.emit(Fault(error, where))
+    def report(self, error: BaseException, where: str, *, of_application: bool = False) -> None:
+        """Tell everybody of an internal error, or of one of the application."""
+        self.emit(Fault(error, where, of_application))

@@ -23,7 +23,7 @@ from weft.frontier.sites import SiteMemory
 from weft.model import Kind, Reason
 from weft.parse.robots import parse_robots
 from weft.store.reading import CrawlFiles
-from weft.urls import fingerprint, host_of, literal_address, normal_form, site_of, target_of
+from weft.urls import fingerprint, host_of, literal_address, normal_form, origin_of, site_of, target_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,6 +93,8 @@ def _explain(url: str, files: CrawlFiles, settings: Settings, scope: Scope, ledg
     if found:
         answer = _standing(url, *found[0], settings, scope.blacklist)
         answer.fetches = rows
+        if answer.state != "refused" or Reason.SITE_FAILED.value in answer.verdict:
+            answer.because += _out_of_reach(url, files, found[0][1].memory)
         return answer
     return _by_rules(url, files, scope, ledgers)
 
@@ -136,6 +138,17 @@ def _standing(url: str, ledger: Ledger, standing: Standing, settings: Settings, 
         return Explanation(url=url, state="retry", verdict=verdict, because=because)
     verdict = f"It waits for its turn, behind {standing.ahead} pages of its site that were found before it."
     return Explanation(url=url, state="pending", verdict=verdict, because=because)
+
+
+def _out_of_reach(url: str, files: CrawlFiles, memory: SiteMemory | None) -> list[str]:
+    """Why its site could not be visited, as far as its robots.txt tells: that is asked for first."""
+    robots = f"{origin_of(url)}/robots.txt"
+    rows = files.rows(fingerprint(robots))
+    reason = rows[-1]["reason"] if rows else None
+    if reason is None or reason == Reason.STATUS_4XX.value:
+        return []
+    tries = "" if memory is None or not memory.failures else f", after {memory.failures} failed visits in a row"
+    return [f"Its site could not be visited{tries}: {_named(Reason.named(reason))}, when {robots} was asked for."]
 
 
 def _by_rules(url: str, files: CrawlFiles, scope: Scope, ledgers: list[Ledger]) -> Explanation:

@@ -152,7 +152,7 @@ def _totals(reported: bytes | None, committed: bytes) -> Statistics:
     """What remains of a worker's statistics: what it did, and not how it stands."""
     known = msgspec.msgpack.decode(reported, type=Statistics) if reported else Statistics()
     counts = msgspec.msgpack.decode(committed, type=Counts) if committed else known.counts
-    return Statistics(counts=counts, refused=known.refused)
+    return Statistics(counts=counts)
 
 
 def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:

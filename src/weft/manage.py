@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,8 +20,10 @@ import msgspec
 
 from weft.clock import Clock, SystemClock
 from weft.engine.progress import Counts, Statistics
+from weft.engine.watchdog import Restart
 from weft.errors import UsageError
 from weft.frontier.blacklist import usable_rule
+from weft.frontier.contract import STOPPED
 from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.pace import Speed
 
@@ -66,6 +69,14 @@ class Status(msgspec.Struct, kw_only=True):
     known: int  # URLs
     errors: dict[str, int]  # by reason, the most frequent first
     refused: dict[str, int]  # by rule
+    faults: int  # internal errors; log/faults.log has them
+    application_faults: int  # exceptions of the application
+    restarted: int  # how often a worker was started again
+    restarts: list[Restart]  # the last of these, with their causes
+    moved: int  # groups that went from worker to worker while the crawl runs
+    time: float  # of this status: wall time
+    volumes: int  # WARC files that are sealed
+    disk_free: int  # bytes
     speed: str  # as it was said
     pages_target: float | None  # a second, at this moment
     bytes_target: float | None
@@ -107,7 +118,7 @@ class Managed:
 
     def stop(self) -> None:
         """End the run as if by a limit: pages under way are finished, everything is committed and sealed."""
-        self._hub.set("stop", "stopped")
+        self._hub.set("stop", STOPPED)
 
     def wait(self, seconds: float) -> bool:
         """Wait until the crawl does not run any more; False when it still does after so many seconds."""
@@ -176,6 +187,7 @@ class Managed:
                 now.add(report)
         counts = total.counts
         pages, amount = self.target()
+        restarted, restarts = hub.restarts()
         return Status(
             crawl=str(self.out),
             running=running,
@@ -190,7 +202,15 @@ class Managed:
             pending=sum(worker.pending for worker in workers) + hub.waiting(),
             known=total.known,
             errors=_most_first(counts.reasons),
-            refused=_most_first(total.refused),
+            refused=_most_first(counts.refused),
+            faults=counts.faults,
+            application_faults=counts.application_faults,
+            restarted=restarted,
+            restarts=[Restart(**each) for each in restarts],
+            moved=total.moved,
+            time=self._clock.wall(),
+            volumes=len(list(self.out.glob("volumes/*.warc.gz"))),
+            disk_free=shutil.disk_usage(self.out).free,
             speed=self.speed,
             pages_target=pages,
             bytes_target=amount,

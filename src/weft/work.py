@@ -26,6 +26,7 @@ from weft.config import Settings
 from weft.directory import Plan, stored_plan
 from weft.engine.exchange import Asker
 from weft.engine.gate import Gate
+from weft.engine.hosting import Hosted, described
 from weft.engine.marker import Marker
 from weft.engine.network import LiveNetwork
 from weft.engine.progress import Counts, Progress, Statistics
@@ -44,7 +45,7 @@ from weft.ordering.reranking import Reranking
 from weft.parse.apart import Apart
 from weft.parse.page import LARGE, Parser
 from weft.processes import die_with_parent
-from weft.store.files import intact
+from weft.store.files import intact, writing
 from weft.store.log import CrawlLog
 from weft.store.sealing import known_contents, seal_leftovers
 from weft.store.store import Store
@@ -72,8 +73,10 @@ def gate_of(plan: Plan) -> Gate:
     return Gate(plan.settings.identity, [host_of(site_of(url)) for url in plan.seeds])
 
 
-async def work(plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, watch: Watch) -> str:
-    """Do a worker's part of a crawl; why it stopped."""
+async def work(
+    plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, watch: Watch, say: Callable[[str], None]
+) -> str:
+    """Do a worker's part of a crawl; why it stopped. What there is to tell is said as it happens."""
     settings, out = plan.settings, plan.out
     loop = asyncio.get_running_loop()
     own = out / "workers" / str(number)
@@ -108,7 +111,7 @@ async def work(plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, wat
         seed=settings.running.random_seed,
     )
     bus = Bus()
-    bus.subscribe(_Faults(out / "log" / "faults.log", clock).on_event)
+    bus.subscribe(_Faults(out / "log" / "faults.log", clock, say).on_event)
     pulse = _Pulse(hub, number, clock)
     last = frontier.recover(begun, lambda commit: intact(out, commit.marks), pulse.beat)
     if frontier.behind:
@@ -116,15 +119,16 @@ async def work(plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, wat
     if frontier.lost:
         bus.report(
             WeftError(f"commits were lost; these sites are visited again: {', '.join(frontier.lost)}"),
-            f"worker {number}",
+            "after a crash",
         )
     if frontier.set_back:
         said = f"the machine's clock went back by {frontier.set_back:.0f} s; waits are counted as if no time had passed"
-        bus.report(WeftError(said), f"worker {number}")
+        bus.report(WeftError(said), "the clock")
     seal_leftovers(out, last.marks if last is not None else {}, number)
     known_contents(out, store.digests, number)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.spent = progress.counts.pages
+    frontier.restore_refusals(progress.counts.refused)
     log = CrawlLog(out / "log" / "crawl.log")  # of all workers: a write at the end of a file is whole
     bus.subscribe(progress.on_event)
     bus.subscribe(log.on_event)
@@ -150,7 +154,9 @@ async def work(plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, wat
         bus=bus,
         progress=progress,
         politeness=settings.politeness,
-        application=plan.application,
+        application=None
+        if plan.application is None
+        else Hosted(plan.application, bus, strict=settings.running.strict_application),
         verify_tls=settings.fetching.verify_tls,
     )
     # Who takes over from a hung worker can be sure that it visits nobody any more.
@@ -219,37 +225,52 @@ class _Pulse:
 
 
 class _Faults:
-    """Writes down where weft itself failed, with the traceback."""
+    """Writes down what went wrong inside, with the traceback; the first of each kind is said at once."""
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, say: Callable[[str], None]) -> None:
         self._path = path
         self._clock = clock
+        self._say = say
+        self._said: set[str] = set()
 
     def on_event(self, event: Event) -> None:
-        if isinstance(event, Fault):
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(
-                    f"{self._clock.wall():.3f} {event.where}\n{''.join(traceback.format_exception(event.error))}\n"
-                )
+        if not isinstance(event, Fault):
+            return
+        with writing(self._path), self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{self._clock.wall():.3f} {event.where}\n{''.join(traceback.format_exception(event.error))}\n")
+        if isinstance(event.error, WeftError):
+            self._say(f"{event.where}: {event.error}")
+            return
+        what = described(event.error)
+        kind = f"{type(event.error).__name__} {what.rpartition(' (')[2]}"  # its class and its line
+        if kind not in self._said:
+            self._said.add(kind)
+            who = "the application" if event.of_application else "weft itself"
+            self._say(f"{who} failed on {event.where}: {what}; the traceback, and further ones, are in {self._path}")
 
 
 def main(arguments: list[str]) -> int:
     """Run as a process of its own, which ends with the one that started it."""
     out, number, parent = Path(arguments[0]), int(arguments[1]), int(arguments[2])
     die_with_parent(parent)
+
+    def say(text: str) -> None:
+        print(f"weft: worker {number}: {text}", file=sys.stderr, flush=True)
+
     try:
         plan = stored_plan(out)
         hub = EmbeddedFrontier(out / "frontier.db")
         try:
             with rare_collections():
-                uvloop.run(work(plan, number, hub, SystemClock(), lambda _statistics: None))
+                uvloop.run(work(plan, number, hub, SystemClock(), lambda _statistics: None, say))
         finally:
             hub.close()
     except WeftError as error:
-        print(f"weft: worker {number}: {error}", file=sys.stderr)
+        say(str(error))
         return error.exit_code
-    except Exception:  # noqa: BLE001  a fault of ours: the watchdog starts another
+    except Exception as error:  # noqa: BLE001  an internal error: the watchdog starts another
         traceback.print_exc()
+        say(described(error))
         return _FAULT
     return 0
 

@@ -26,7 +26,13 @@ class Managed(GlobalFrontier, Protocol):
     """A global frontier with what whoever runs the crawl can do."""
 
     def prepare(
-        self, workers: int, *, max_pages: int | None, max_bytes: int | None = None, speed: str | None = None
+        self,
+        workers: int,
+        *,
+        max_pages: int | None,
+        max_bytes: int | None = None,
+        max_time: float | None = None,
+        speed: str | None = None,
     ) -> None:
         """A run begins with so many workers."""
         ...

@@ -701,6 +701,32 @@ def test_bytes__of_all_workers_together_end_the_crawl(hub: Hub) -> None:
     assert first.exchange(amount=600).over == "byte limit"
 
 
+def test_time__of_the_worker_that_ran_longest_ends_the_crawl(hub: Hub) -> None:
+    """For all of them, and as the time limit."""
+    frontier = hub(workers=2)
+    frontier.prepare(2, max_pages=None, max_time=100.0)
+    first, second = crew(frontier, 2)
+    assert first.exchange(seconds=99.0, pending=3).over == ""
+    assert second.exchange(seconds=100.0).over == "time limit"
+    assert first.exchange(seconds=99.5, pending=3).over == "time limit"
+
+
+def test_allowance__the_last_page_is_fetched_whoever_asked_first(hub: Hub) -> None:
+    """One page short of the limit: the one who cannot use it was given it, and gives it back before the end is said."""
+    frontier = hub(workers=2, max_pages=10)
+    second, first = crew(frontier, 2)
+    second.exchange(pages=9, pending=5, starved=True, idle=True)
+    frontier.prepare(2, max_pages=10)
+    assert first.exchange(pages=0, idle=True).allowance == 1
+    for _ in range(6):
+        orders = second.exchange(pages=9, pending=5, starved=True, idle=True)
+        if orders.allowance == 10:
+            break
+        assert orders.over == "", "there is a page to fetch, and leave to fetch it"
+        assert first.exchange(pages=0, idle=True).over == ""
+    assert second.exchange(pages=10, pending=4, starved=True, idle=True).over == "page limit"
+
+
 # --- addresses ---
 
 

@@ -32,6 +32,7 @@ COMMIT = 0.5
 RATE = 300  # pages a second of a worker, at most
 
 
+@pytest.mark.restarts
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("kills", "sites", "pages", "ordering"),
@@ -143,6 +144,7 @@ def test_recovery__may_die_too(point: str, call: int, when: str, small: Bed, tmp
     check_stored(small, _doomed(small, tmp_path, [first, (point, call, when)]))
 
 
+@pytest.mark.faults
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("failures", [3, pytest.param(20, marks=pytest.mark.soak)])
 def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) -> None:
@@ -200,6 +202,7 @@ def test_politeness__of_four_workers_across_restarts(tmp_path: Path) -> None:
     assert audit_crawl(out).ok
 
 
+@pytest.mark.restarts
 def test_watchdog__restarts_a_worker_that_hangs(small: Bed, tmp_path: Path) -> None:
     """A worker that is stopped in its tracks shows no sign of life: it is killed, and another takes up its log."""
     out = tmp_path / "crawl"

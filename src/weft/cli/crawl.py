@@ -45,12 +45,12 @@ def crawl(
     plan = _plan(list(seed), seeds, out, config, profile_name, flags, strict=strict)
     display = Display(quiet=json)
     with display:
-        summary = run(plan, watch=display.show)
+        summary = run(plan, watch=display.show, show=display.say)
     if json:
         print(msgspec.json.encode(_as_json(summary)).decode())
     else:
         print_summary(summary)
-    return 0
+    return int(summary.failed)
 
 
 crawl.__annotations__["options"] = Annotated[CrawlOptions, Parameter(name="*")]

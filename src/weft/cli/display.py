@@ -13,10 +13,12 @@ from typing import Self
 
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from weft.app import Summary
 from weft.engine.progress import Statistics
+from weft.frontier.contract import BYTE_LIMIT, DONE, PAGE_LIMIT, TIME_LIMIT
 
 _LINE_EVERY = 5.0  # seconds between lines where there is no terminal
 
@@ -40,6 +42,13 @@ class Display:
         if self._live is not None:
             self._live.stop()
 
+    def say(self, line: str) -> None:
+        """Show a message, above the panel where there is one; it stays on the screen."""
+        if self._live is not None:
+            self._live.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
     def show(self, now: Statistics) -> None:
         """Show the present state."""
         if self._live is not None:
@@ -54,8 +63,34 @@ def _line(now: Statistics) -> str:
     return (
         f"{counts.seconds:7.0f} s  {counts.pages} pages  {now.pages_rate:.1f} pages/s  {size(now.bytes_rate)}/s  "
         f"{now.active} sites active, {now.waiting} waiting  {now.pending} pages pending  "
-        f"{sum(counts.reasons.values())} errors{'  paused: weft resume' if now.paused else ''}"
+        f"{sum(counts.reasons.values())} errors{'  paused: weft resume' if now.paused else ''}{_in(_left(now))}"
     )
+
+
+def _in(text: str) -> str:
+    return f"  {text}" if text else ""
+
+
+def _left(now: Statistics) -> str:
+    """How long what is known will take, or what holds the crawl up."""
+    if not now.pending or now.paused:
+        return ""
+    if now.waiting and not now.ready and now.active < now.waiting:
+        return f"politeness is the limit: {now.waiting:,} {'site rests' if now.waiting == 1 else 'sites rest'}"
+    return f"about {span(now.pending / now.pages_rate)} for what is known" if now.pages_rate > 0 else ""
+
+
+def span(seconds: float) -> str:
+    """A time for a person.
+
+    >>> span(42), span(600), span(9000), span(2e6)
+    ('42 s', '10 min', '2.5 h', '23 days')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.0f} days"
 
 
 def _panel(now: Statistics) -> Table:
@@ -75,6 +110,8 @@ def _panel(now: Statistics) -> Table:
         table.add_row(f"{sum(counts.reasons.values()):,}", f"errors: {shown}")
     if now.paused:
         table.add_row("paused", "weft resume lets it go on")
+    if left := _left(now):
+        table.add_row("", left)
     table.add_row(f"{counts.seconds:,.0f} s", "Ctrl-C stops; the same command goes on")
     return table
 
@@ -99,20 +136,20 @@ def print_summary(summary: Summary) -> None:
     print_line = partial(console.print, soft_wrap=True)
     print_line(f"\n[bold]{_ending(summary)}[/bold]")
     print_line(
-        f"  {counts.pages:,} pages ({counts.good:,} good, {counts.redirects:,} redirects, "
-        f"{counts.duplicates:,} duplicates) of {summary.sites:,} sites, {size(counts.bytes)}, "
+        f"  {_count(counts.pages, 'page')} ({counts.good:,} good, {_count(counts.redirects, 'redirect')}, "
+        f"{_count(counts.duplicates, 'duplicate')}) of {_count(summary.sites, 'site')}, {size(counts.bytes)}, "
         f"in {counts.seconds:,.1f} s: {summary.pages_per_second:,.1f} pages/s"
     )
     for title, table in (("failed", summary.reasons), ("refused by a rule", summary.refused)):
         if table:
             print_line(f"  {title}: " + ", ".join(f"{name} {count:,}" for name, count in table.items()))
     for seed, reason in list(summary.seeds_refused.items())[:10]:
-        print_line(f"  seed refused: {seed}: {reason}")
+        print_line(f"  seed refused: {escape(seed)}: {reason}")
     if summary.pending:
-        print_line(f"  {summary.pending:,} pages pending: run the same command again to go on")
-    if counts.faults:
-        print_line(f"  weft itself failed {counts.faults} times: see {summary.out}/log/faults.log and report it")
-    out = summary.out
+        print_line(f"  {_count(summary.pending, 'page')} pending: {_to_go_on(summary)}")
+    for line in _troubles(summary):
+        print_line(f"  {escape(line)}")
+    out = escape(str(summary.out))
     print_line(f"\n  pages as WARC   {out}/volumes/*.warc.gz")
     print_line(f"  columns         {out}/pages/*.parquet   links/   urls/")
     print_line(f"  one line each   {out}/log/crawl.log")
@@ -133,9 +170,45 @@ def _own_name() -> str:
     return os.path.relpath(beside) if beside.is_relative_to(Path.cwd()) else str(beside)
 
 
+def _count(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> _count(1, "page"), _count(2000, "site")
+    ('1 page', '2,000 sites')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+# By which option a limit is raised.
+_LIMITS = {PAGE_LIMIT: "--max-pages", TIME_LIMIT: "--max-time", BYTE_LIMIT: "--max-bytes"}
+
+
 def _ending(summary: Summary) -> str:
-    return {
-        "done": "The crawl is complete.",
-        "interrupted": "Stopped.",
-        "terminated": "Stopped.",
-    }.get(summary.why, f"Stopped at the {summary.why}.")
+    if summary.why == DONE:
+        if summary.failed:
+            return "The crawl is complete, and not one page could be had."
+        return "The crawl is complete." if summary.fetched else "Nothing was left to do: the crawl was complete before."
+    if summary.why in _LIMITS:
+        return f"Stopped at the {summary.why} of the whole crawl ({_LIMITS[summary.why]})."
+    return "Stopped."
+
+
+def _to_go_on(summary: Summary) -> str:
+    if summary.why in _LIMITS:
+        return f"raise {_LIMITS[summary.why]}, or leave it out, to go on"
+    return "run the same command again to go on"
+
+
+def _troubles(summary: Summary) -> list[str]:
+    """What went wrong inside, and where to read of it."""
+    counts, log = summary.counts, summary.out / "log"
+    lines = []
+    if summary.restarted:
+        lines.append(f"workers were started again {_count(summary.restarted, 'time')}: see {log}/messages.log")
+        last = summary.restarts[-1]
+        lines.append(f"  the last: worker {last.worker}, by {last.how}{f': {last.cause}' if last.cause else ''}")
+    if counts.application_faults:
+        lines.append(f"the application failed {_count(counts.application_faults, 'time')}: see {log}/faults.log")
+    if counts.faults:
+        lines.append(f"weft itself failed {_count(counts.faults, 'time')}: see {log}/faults.log and report it")
+    return lines

@@ -11,8 +11,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from weft.errors import UsageError
+from weft.model import Reason
 from weft.store.log import FIELDS
 from weft.urls import site_of
+
+_NO_ROBOTS = Reason.STATUS_4XX.value  # a site without a robots.txt has not failed
 
 
 def log(
@@ -59,7 +62,7 @@ def _keeps(line: str, *, failed: bool, reason: str | None, site: str | None) -> 
     if len(fields) != len(FIELDS):
         return False
     result = fields[1].split()
-    if failed and (len(result) == 1 or fields[4] == "robots"):
+    if failed and (len(result) == 1 or (fields[4] == "robots" and _NO_ROBOTS in result)):
         return False
     if reason is not None and reason not in result[1:]:
         return False

@@ -44,6 +44,8 @@ def _print(found: Status) -> None:
     for title, table in (("errors", found.errors), ("refused by a rule", found.refused)):
         if table:
             console.print(f"\n  {title}: {_counts(table)}")
+    for line in _troubles(found):
+        console.print(f"\n  {escape(line)}")
     console.print()
     console.print(_stages(found))
     console.print()
@@ -57,6 +59,21 @@ def _state(found: Status) -> str:
         return "running, paused" if found.paused else "running"
     paused = ", paused" if found.paused else ""
     return f"not running{paused} (the last run ended: {found.over or 'interrupted or killed'})"
+
+
+def _troubles(found: Status) -> list[str]:
+    lines = []
+    if found.restarted:
+        last = found.restarts[-1]
+        cause = f": {last.cause}" if last.cause else ""
+        lines.append(
+            f"workers were started again {found.restarted} times, last worker {last.worker} by {last.how}{cause}"
+        )
+    if found.application_faults:
+        lines.append(f"the application failed {found.application_faults} times (log/faults.log)")
+    if found.faults:
+        lines.append(f"weft itself failed {found.faults} times (log/faults.log)")
+    return lines
 
 
 def _totals(found: Status) -> Table:

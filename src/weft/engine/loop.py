@@ -11,7 +11,7 @@ row, its links and its outcome are always in the same commit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
 from weft.engine.application import FetchedPage, Request
@@ -21,6 +21,7 @@ from weft.engine.robots import ask_robots
 from weft.engine.wires import Wires
 from weft.fetch.headers import header_values
 from weft.fetch.transport import Connection
+from weft.frontier.log import Entry
 from weft.frontier.schedule import Visit
 from weft.model import FIRST_REQUISITE, Kind, Page, Parsed, Reason, Turn
 from weft.parse.page import LargePage
@@ -42,6 +43,8 @@ class Loop:
         self._again = False
         self.stopping = False
         self.lease = math.inf  # visits begin until then
+        if wires.application is not None:
+            wires.frontier.on_refused = self._refused
 
     def __repr__(self) -> str:
         return f"Loop({self._driver.active} visits under way{', stopping' if self.stopping else ''})"
@@ -219,9 +222,10 @@ class Loop:
         application = wires.application
         if application is not None and turn.kind < FIRST_REQUISITE:
             if parsed is None:
-                self._request(turn, application.failed(turn.url, str(verdict(page))))
+                wanted = application.failed(turn.url, str(verdict(page)))
             else:
-                self._request(turn, application.visited(FetchedPage(turn, page, parsed, wires.parser)))
+                wanted = application.visited(FetchedPage(turn, page, parsed, wires.parser))
+            self._request(turn.url, turn.depth, wanted)
         if parsed is None:
             return 0
         obeyed = parsed.follow or not frontier.obeys(visit.site)
@@ -230,19 +234,23 @@ class Loop:
         frontier.visited(turn, targets, kinds)
         return len(targets)
 
-    def _request(self, turn: Turn, requests: Iterable[Request | str] | None) -> None:
+    def _request(self, base: str, depth: int, requests: list[Request | str]) -> None:
         """Offer what an application asks for; it is told at once what a rule refuses, and may ask for another."""
         application = self._wires.application
-        waiting = list(requests or ())
-        while waiting and application is not None:
-            request = waiting.pop(0)
+        while requests and application is not None:
+            request = requests.pop(0)
             text, priority = (request, 0.0) if isinstance(request, str) else request
-            url = normal_form(text, turn.url)
+            url = normal_form(text, base)
             reason: Reason | None = Reason.NOT_A_URL
             if type(url) is str:
-                reason = self._wires.frontier.offer(url, Kind.REQUEST, turn.depth + 1, turn.id, priority)
+                reason = self._wires.frontier.offer(url, Kind.REQUEST, depth + 1, fingerprint(base), priority)
             if reason is not None:
-                waiting += application.failed(text, reason.value) or ()
+                requests += application.failed(text, reason.value)
+
+    def _refused(self, entry: Entry, reason: Reason) -> None:
+        """A page whose turn had come is not fetched, by a rule: the application hears of it."""
+        if self._wires.application is not None and entry.kind < FIRST_REQUISITE:
+            self._request(entry.url, entry.depth, self._wires.application.failed(entry.url, reason.value))
 
     def _unreached(self, visit: Visit, turn: Turn | None, page: Page | None, reason: Reason) -> float:
         """The site was not reached, or may not be: write it down; the pause that the site gets."""
@@ -260,5 +268,7 @@ class Loop:
                 return 0.0
             final = not frontier.will_retry(turn, reason)
             frontier.settle(visit, turn, reason)
+            if final and wires.application is not None and turn.kind < FIRST_REQUISITE:
+                self._request(turn.url, turn.depth, wires.application.failed(turn.url, reason.value))
             wires.record(visit, turn, page, reason=reason, final=final, closed_at=wires.clock.wall())
         return frontier.failed(site) if reason in UNREACHED else 0.0

@@ -9,7 +9,7 @@ import msgspec
 
 from weft.clock import Clock
 from weft.events import Event, Fault, Fetched
-from weft.model import FIRST_REQUISITE, Kind
+from weft.model import FIRST_REQUISITE, Kind, Reason
 
 _WINDOW = 10.0  # seconds over which a rate is taken
 
@@ -25,7 +25,8 @@ class Counts(msgspec.Struct):
     bytes: int = 0
     duplicates: int = 0
     redirects: int = 0
-    faults: int = 0
+    faults: int = 0  # of weft itself
+    application_faults: int = 0
     seconds: float = 0.0  # that the crawl has run
     visits: int = 0  # connections that were closed
     # Seconds spent on pages, by what was done (P3, figure 7); several pages are downloaded, and wait, at once.
@@ -33,8 +34,13 @@ class Counts(msgspec.Struct):
     parsing: float = 0.0
     storing: float = 0.0
     resting: float = 0.0  # courtesy waits that sites were given
-    reasons: dict[str, int] = {}  # failures, by reason
+    reasons: dict[str, int] = {}  # failures, by reason; those of robots.txt that keep a site from being visited, too
+    refused: dict[str, int] = {}  # by rule
     statuses: dict[int, int] = {}
+
+    def count(self, reason: Reason) -> None:
+        """Count a failure."""
+        self.reasons[reason.value] = self.reasons.get(reason.value, 0) + 1
 
     def add(self, other: Counts) -> None:
         """Count in what another worker did; workers run at the same time, so the longest time counts."""
@@ -51,7 +57,6 @@ class Statistics(msgspec.Struct):
     """How a worker stands, or all of them together."""
 
     counts: Counts = msgspec.field(default_factory=Counts)
-    refused: dict[str, int] = {}  # by rule
     pages_rate: float = 0.0  # a second, of late
     bytes_rate: float = 0.0
     active: int = 0  # sites that are being visited
@@ -62,16 +67,17 @@ class Statistics(msgspec.Struct):
     known: int = 0  # URLs
     sites: int = 0
     memory: int = 0  # bytes
+    moved: int = 0  # groups that went to another worker while the crawl ran
     paused: bool = False  # by whoever runs the crawl
 
     def add(self, other: Statistics) -> None:
         """Count in another worker."""
-        self.counts.add(other.counts)
-        for reason, count in other.refused.items():
-            self.refused[reason] = self.refused.get(reason, 0) + count
-        for name in self.__struct_fields__[2:-1]:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.paused = self.paused or other.paused
+        for name in self.__struct_fields__:
+            mine, more = getattr(self, name), getattr(other, name)
+            if isinstance(mine, Counts):
+                mine.add(more)
+            else:
+                setattr(self, name, mine or more if isinstance(mine, bool) else mine + more)
 
 
 def together(reports: Iterable[bytes]) -> Statistics:
@@ -109,10 +115,11 @@ class Progress:
                 counts.resting += event.rest
             if kind == Kind.ROBOTS:
                 counts.robots += 1
+                if event.reason is not None and event.reason is not Reason.STATUS_4XX:
+                    counts.count(event.reason)  # the site cannot be visited, and its pages wait
                 return
             if event.reason is not None:
-                reason = event.reason.value
-                counts.reasons[reason] = counts.reasons.get(reason, 0) + 1
+                counts.count(event.reason)
             if kind >= FIRST_REQUISITE:
                 counts.parts += event.final
             elif event.final:
@@ -124,7 +131,10 @@ class Progress:
                     counts.duplicates += event.duplicate and status < 300
                     counts.redirects += 300 <= status < 400
         elif isinstance(event, Fault):
-            counts.faults += 1
+            if event.of_application:
+                counts.application_faults += 1
+            else:
+                counts.faults += 1
 
     def sample(self) -> None:
         """Look at the clock, about once a second."""
@@ -141,8 +151,3 @@ class Progress:
         if passed <= 0:
             return 0.0, 0.0
         return (self.counts.pages - pages) / passed, (self.counts.bytes - amount) / passed
-
-    def overall_rate(self) -> float:
-        """Pages a second over the whole crawl."""
-        self.sample()
-        return self.counts.pages / self.counts.seconds if self.counts.seconds else 0.0

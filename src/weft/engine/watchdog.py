@@ -1,5 +1,5 @@
 """The watchdog: starts the workers of a crawl, restarts those that die or hang, and ends with them. In: how to start
-a worker, and how far each is. Out: why the crawl ended.
+a worker, and how far each is. Out: why the crawl ended, what workers said, and every restart with its cause.
 
 It crawls nothing and holds nothing that a worker needs: when it is killed its workers die with it (the kernel sees
 to that), and the next run goes on from what is on disk.
@@ -13,7 +13,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from weft.clock import Clock
+from weft.engine.messages import Ear, Messages
 from weft.errors import WeftError
 from weft.settings import setting
 
@@ -28,16 +31,27 @@ class Watching:
     most_restarts: int = setting(8, "end the crawl when a worker dies so many times in a row without a commit")
 
 
+class Restart(msgspec.Struct, frozen=True):
+    """A worker that was started again."""
+
+    worker: int
+    at: float  # wall time
+    how: str  # it died: by which signal or exit code
+    cause: str  # what it said last, or that it hung; "" where nobody knows
+
+
 @dataclass(slots=True)
 class _Child:
     number: int
     process: subprocess.Popen[bytes]
     began: float
+    ear: Ear
     life: float = 0.0  # its last sign, as the global frontier has it
     seen: float = 0.0  # when that changed, by our clock
     deaths: int = 0  # in a row without a sign of life
     restart_at: float | None = None
     done: bool = False
+    hung: bool = False  # it was killed for that
     signs: int = field(default=0)
 
 
@@ -52,19 +66,28 @@ class Watchdog:
         signs: Callable[[], dict[int, float]],
         settings: Watching,
         clock: Clock,
-        say: Callable[[str], None],
+        messages: Messages,
+        on_restart: Callable[[Restart], None] = lambda _restart: None,
+        is_over: Callable[[], bool] = lambda: True,
     ) -> None:
         self._start = start
         self._signs = signs  # by worker: when it was heard of last, on whatever clock
         self._settings = settings
         self._clock = clock
-        self._say = say
-        self._children = [_Child(number, start(number), clock.now()) for number in range(workers)]
+        self._say = messages.say
+        self._hear = messages.pass_on  # every line that a worker writes to its standard error
+        self._on_restart = on_restart
+        self._is_over = is_over  # has the crawl come to its end, so that a worker may end well?
+        self._children = [self._child(number) for number in range(workers)]
         self._stopping = 0  # how often we were told to
         self.why = ""
 
     def __repr__(self) -> str:
         return f"Watchdog({len(self._children)} workers{', stopping' if self._stopping else ''})"
+
+    def _child(self, number: int) -> _Child:
+        process = self._start(number)
+        return _Child(number, process, self._clock.now(), Ear(process.stderr, self._hear))
 
     def run(self, on_tick: Callable[[], None]) -> None:
         """Watch until every worker is done. `on_tick` is called a few times a second."""
@@ -79,6 +102,7 @@ class Watchdog:
                 if child.process.poll() is None:
                     child.process.kill()
                     child.process.wait()
+                child.ear.close()
             for number, handler in before.items():
                 signal.signal(number, handler)
 
@@ -96,6 +120,7 @@ class Watchdog:
         for child in self._children:
             if child.done:
                 continue
+            child.ear.listen()
             life = signs.get(child.number, 0.0)
             if life != child.life:
                 child.life, child.seen = life, now
@@ -111,25 +136,37 @@ class Watchdog:
             if code is not None:
                 self._died(child, code, now)
             elif now - max(child.seen, child.began) > self._settings.hung_after:
-                self._say(f"worker {child.number} shows no sign of life for {self._settings.hung_after:.0f} s")
+                if not child.hung:
+                    self._say(f"worker {child.number} shows no sign of life for {self._settings.hung_after:.0f} s")
+                child.hung = True
                 child.process.kill()
 
     def _died(self, child: _Child, code: int, now: float) -> None:
-        if code == 0 or (self._stopping and code not in (1, 2)):
+        child.ear.close()
+        ended_well = code == 0 and self._is_over()
+        if ended_well or (self._stopping and code not in (1, 2)):
             child.done = True
             return
         if code in (1, 2):  # it has said why, and another start would come to the same
-            raise WeftError(f"worker {child.number} could not go on", todo="see its message above")
+            raise WeftError(
+                f"worker {child.number} could not go on",
+                where=child.ear.last,
+                todo="see its message above, and log/messages.log",
+            )
         child.deaths += 1
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        hung = f"no sign of life for {self._settings.hung_after:.0f} s"
+        restart = Restart(child.number, self._clock.wall(), how, hung if child.hung else child.ear.last)
+        cause = f" ({restart.cause})" if restart.cause else ""
         if child.deaths > self._settings.most_restarts:
             raise WeftError(
-                f"worker {child.number} died {child.deaths} times in a row without a commit, last by {how}",
+                f"worker {child.number} died {child.deaths} times in a row without a commit, last by {how}{cause}",
                 where=f"worker {child.number}",
-                todo="see log/faults.log; run the same command again to go on from the last commit",
+                todo="see log/messages.log; run the same command again to go on from the last commit",
             )
         pause = 0.0 if child.deaths < 2 else min(30.0, 2.0 ** (child.deaths - 2))
-        self._say(f"worker {child.number} died by {how}; it is started again from its last commit")
+        self._say(f"worker {child.number} died by {how}{cause}; it is started again from its last commit")
+        self._on_restart(restart)
         child.restart_at = now + pause
         if pause == 0.0:
             self._restart(child, now)
@@ -137,5 +174,7 @@ class Watchdog:
     def _restart(self, child: _Child, now: float) -> None:
         child.restart_at = None
         child.signs = 0
+        child.hung = False
         child.process = self._start(child.number)
+        child.ear = Ear(child.process.stderr, self._hear)
         child.began = now

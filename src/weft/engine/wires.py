@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from weft.clock import Clock
-from weft.engine.application import Application, Together
 from weft.engine.drive import Ask
 from weft.engine.exchange import Asker, cut_of
 from weft.engine.gate import Gate
+from weft.engine.hosting import Hosted
 from weft.engine.marker import Marker
 from weft.engine.progress import Progress
 from weft.events import Bus, Fetched
@@ -63,7 +63,7 @@ class Wires:
     bus: Bus
     progress: Progress
     politeness: Politeness
-    application: Application | Together | None
+    application: Hosted | None
     verify_tls: bool
 
     def record(  # noqa: PLR0913

@@ -140,7 +140,6 @@ class Worker:
                 if passed >= self._limits.commit_every or (passed >= self._hurry and self._in_need()):
                     last = now
                     await self._cycle()
-                    self._check_limits()
                 if now - shown >= 0.25:
                     shown = now
                     on_tick(self.statistics())
@@ -170,6 +169,7 @@ class Worker:
 
     def _pack(self, *, clean: bool = False) -> None:
         self._progress.sample()
+        self._progress.counts.refused = self._wires.frontier.refusals()
         marks = self._wires.store.mark()
         self._wires.frontier.pack(marks=marks, counts=msgspec.msgpack.encode(self._progress.counts), clean=clean)
 
@@ -184,6 +184,7 @@ class Worker:
         report.idle = report.idle and self._loop.active == 0
         report.pages = self._progress.counts.pages
         report.amount = self._progress.counts.bytes
+        report.seconds = self._progress.counts.seconds
         report.rate = self._progress.rates()
         report.statistics = msgspec.msgpack.encode(self.statistics())
         return report
@@ -210,7 +211,6 @@ class Worker:
         pages, amount = self._progress.rates()
         return Statistics(
             counts=self._progress.counts,
-            refused={reason.value: count for reason, count in (frontier.found.refused + frontier.refused).items()},
             pages_rate=pages,
             bytes_rate=amount,
             active=schedule.busy,
@@ -221,6 +221,7 @@ class Worker:
             known=frontier.known,
             sites=len(frontier.found.numbers),
             memory=_resident(),
+            moved=frontier.moved,
             paused=frontier.pace.paused,
         )
 
@@ -239,11 +240,6 @@ class Worker:
     def _end(self) -> None:
         if self._over is not None and not self._over.done():
             self._over.set_result(None)
-
-    def _check_limits(self) -> None:
-        most = self._limits.max_time
-        if most is not None and self._progress.counts.seconds >= most:
-            self.stop("time limit")
 
     def _after_pump(self) -> None:
         """Every visit that may begin has begun: when to look again?"""

@@ -48,6 +48,9 @@ class Batch(msgspec.Struct, omit_defaults=True):
     moved: list[tuple[str, str]] = []  # groups that were never visited, for the worker to whom an address is lent
 
 
+# How a crawl ends by itself, or by an order. `done` says that nothing is left: no page is pending anywhere.
+DONE, PAGE_LIMIT, TIME_LIMIT, BYTE_LIMIT, STOPPED = "done", "page limit", "time limit", "byte limit", "stopped"
+
 # The lists of P3: where a site stands. What nobody has checked out is to be crawled.
 BEING_CRAWLED, CRAWLED, SET_ASIDE = range(1, 4)
 
@@ -76,6 +79,7 @@ class Report(msgspec.Struct, omit_defaults=True):
     aside: int = 0  # sites that were set aside and may be tried once more
     pages: int = 0  # fetched so far
     amount: int = 0  # bytes of contents, so far
+    seconds: float = 0.0  # that the crawl has run here
     pending: int = 0  # pages that wait
     rate: tuple[float, float] = (0.0, 0.0)  # pages and bytes a second, of late
     hungry: bool = False  # it would be faster if it were let

@@ -25,6 +25,7 @@ class Departures:
         self._schedule = schedule
         self._sites = sites
         self._pages = pages
+        self.moved = 0  # groups, to whom an address of theirs was lent
 
     def keep(self, groups: set[str]) -> None:
         """Keep no other groups than these: the others were given away in commits that are lost."""
@@ -41,6 +42,7 @@ class Departures:
             if group in self._holdings.groups and not self._visited(group):
                 self._leave(group)
                 self._holdings.batch.moved.append((group, address))
+                self.moved += 1
 
     def _visited(self, group: str) -> bool:
         members = self._found.members.get(group, [])

@@ -6,6 +6,7 @@ the commands that manage a crawl all wait for each other, and nothing is kept in
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +15,18 @@ from typing import Any
 from weft.clock import Clock, SystemClock
 from weft.errors import WeftError
 from weft.frontier import embedded_handover
-from weft.frontier.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Orders, Report
+from weft.frontier.contract import (
+    BEING_CRAWLED,
+    BYTE_LIMIT,
+    CRAWLED,
+    DONE,
+    PAGE_LIMIT,
+    SET_ASIDE,
+    TIME_LIMIT,
+    Begun,
+    Orders,
+    Report,
+)
 from weft.frontier.embedded_file import EmbeddedFile, links_in, message_in, new_file, parcel_in
 from weft.frontier.embedded_groups import apply_batch, check_out, inbox, parcels_left, plant
 from weft.frontier.embedded_handover import Left
@@ -25,6 +37,7 @@ from weft.urls import registered_domain, site_of
 __all__ = ["EmbeddedFrontier", "Left"]
 
 _MOST_LINKS = 20_000  # in the messages of one exchange
+_RESTARTS_KEPT = 20
 
 
 class EmbeddedFrontier:
@@ -101,15 +114,18 @@ class EmbeddedFrontier:
             allowed = self._allow(base, report, orders)
             idle = report.idle and not orders.messages and not allowed
             base.execute(
-                "update workers set applied = ?, taken = ?, idle = ?, aside = ?, pages = ?, bytes = ?, pending = ?, "
-                "pages_rate = ?, bytes_rate = ?, hungry = ?, seen_at = ?, statistics = ? where number = ?",
+                "update workers set applied = ?, taken = ?, idle = ?, starved = ?, aside = ?, pages = ?, bytes = ?, "
+                "seconds = ?, pending = ?, pages_rate = ?, bytes_rate = ?, hungry = ?, seen_at = ?, statistics = ? "
+                "where number = ?",
                 (
                     orders.applied,
                     report.taken,
                     idle,
+                    report.starved,
                     report.aside,
                     report.pages,
                     report.amount,
+                    report.seconds,
                     report.pending,
                     *report.rate,
                     report.hungry,
@@ -120,9 +136,7 @@ class EmbeddedFrontier:
             )
             if idle:
                 self._look_around(base)
-            most = self._file.get("max_bytes")
-            if most is not None and base.execute("select sum(bytes) from workers").fetchone()[0] >= most:
-                self._file.set("over", self._file.get("over") or "byte limit")
+            self._look_at_limits(base)
             orders.second_pass = self._file.get("pass")
             orders.over = self._file.get("over")
         return orders
@@ -203,8 +217,8 @@ class EmbeddedFrontier:
 
     def _look_around(self, base: sqlite3.Connection) -> None:
         """A worker has nothing to do: is it the end? Everything is looked at in one step, so nothing is on its way."""
-        busy, aside, pending = base.execute(
-            "select sum(not idle), sum(aside), sum(pending) from workers where active"
+        busy, aside, pending, starved = base.execute(
+            "select sum(not idle), sum(aside), sum(pending), sum(starved) from workers where active"
         ).fetchone()
         pages = base.execute("select sum(pages) from workers").fetchone()[0]
         if busy or self._file.get("over"):
@@ -215,32 +229,50 @@ class EmbeddedFrontier:
         free = base.execute("select 1 from groups where holder is null and waiting > 0 limit 1").fetchone()
         most = self._file.get("max_pages")
         if most is not None and pages >= most:
-            self._file.set("over", "page limit" if pending or free or unread else "done")
-        elif unread or free:
+            self._file.set("over", PAGE_LIMIT if pending or free or unread else DONE)
+        elif unread or free or starved:  # who is starved gets, with its next report, what others could not use
             return
         elif aside:
             self._file.set("pass", self._file.get("pass") + 1)
             base.execute("update workers set idle = 0")
         else:
-            self._file.set("over", "done")
+            self._file.set("over", DONE)
+
+    def _look_at_limits(self, base: sqlite3.Connection) -> None:
+        """Have all workers together come to a limit of the crawl?"""
+        amount, seconds = base.execute("select sum(bytes), max(seconds) from workers").fetchone()
+        for reached, name, ending in ((amount, "max_bytes", BYTE_LIMIT), (seconds, "max_time", TIME_LIMIT)):
+            most = self._file.get(name)
+            if most is not None and reached >= most and not self._file.get("over"):
+                self._file.set("over", ending)
 
     # What whoever runs the crawl does.
 
     def prepare(
-        self, workers: int, *, max_pages: int | None, max_bytes: int | None = None, speed: str | None = None
+        self,
+        workers: int,
+        *,
+        max_pages: int | None,
+        max_bytes: int | None = None,
+        max_time: float | None = None,
+        speed: str | None = None,
     ) -> None:
         """A run begins with so many workers; a speed that was set before holds unless another is given than to the
         last run.
         """
         with self._file.transaction() as base:
             base.executemany("insert or ignore into workers(number) values(?)", ((n,) for n in range(workers)))
-            base.execute("update workers set active = number < ?, idle = 0, allowance = null, hungry = 1", (workers,))
+            base.execute(
+                "update workers set active = number < ?, idle = 0, starved = 0, allowance = null, hungry = 1",
+                (workers,),
+            )
             base.execute("update addresses set wanted = 0")
             base.execute("update addresses set holder = null where holder >= ?", (workers,))
             for name in ("over", "stop"):
                 self._file.set(name, "")
             self._file.set("max_pages", max_pages)
             self._file.set("max_bytes", max_bytes)
+            self._file.set("max_time", max_time)
             if speed is not None and speed != self._file.get("speed of a run"):
                 self._file.set("speed", speed)
                 self._file.set("speed of a run", speed)
@@ -281,6 +313,18 @@ class EmbeddedFrontier:
     def get(self, name: str) -> Any:
         """What was said."""
         return self._file.get(name)
+
+    def note_restart(self, restart: dict[str, Any]) -> None:
+        """Write down that a worker was started again, and why."""
+        with self._file.transaction():
+            count, last = self.restarts()
+            last = [*last, restart][-_RESTARTS_KEPT:]
+            self._file.set("restarts", json.dumps({"count": count + 1, "last": last}))
+
+    def restarts(self) -> tuple[int, list[dict[str, Any]]]:
+        """How often workers were started again, and the last of these restarts."""
+        found = json.loads(self._file.get("restarts") or '{"count": 0, "last": []}')
+        return found["count"], found["last"]
 
     def workers(self) -> list[dict[str, Any]]:
         """How every worker stands."""

@@ -17,7 +17,7 @@ import msgspec
 from weft.errors import WeftError
 from weft.frontier.contract import Link, Message, Parcel
 
-_FORMAT = 1
+_FORMAT = 2
 _PATIENCE = 60.0  # seconds that a transaction waits for others
 
 _TABLES = """
@@ -36,6 +36,7 @@ create table workers(
     number integer primary key, incarnation int not null default 0, pid int, applied int not null default 0,
     taken int not null default 0, idle int not null default 0, aside int not null default 0,
     pages int not null default 0, bytes int not null default 0, pending int not null default 0, allowance int,
+    seconds real not null default 0, starved int not null default 0,
     pages_rate real not null default 0, bytes_rate real not null default 0, hungry int not null default 1,
     seen_at real, active int not null default 1, statistics blob);
 create table addresses(  -- `wanted` is the number of the worker who gets it next, plus one

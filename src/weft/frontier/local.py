@@ -25,7 +25,7 @@ from weft.frontier.errands import Errands
 from weft.frontier.holdings import Holdings
 from weft.frontier.local_pages import LocalPages
 from weft.frontier.local_sites import LocalSites
-from weft.frontier.log import Commit, FrontierLog
+from weft.frontier.log import Commit, Entry, FrontierLog
 from weft.frontier.oracle import Oracle
 from weft.frontier.pace import Pace
 from weft.frontier.past import Past
@@ -157,7 +157,8 @@ class LocalFrontier:
         self._admitted: list[str] = []  # into the scope, since the last commit
         self._packed_taken = 0
         self._second_pass = 0
-        self.refused: Counter[Reason] = Counter()
+        self.refused: Counter[Reason] = Counter()  # when their turn had come; beside those that discovery counts
+        self.on_refused: Callable[[Entry, Reason], None] | None = None  # told of each of them
         self.pace = Pace()
         self.allowance: int | None = None  # pages that may be fetched in all; their parts do not count
         self.spent = 0  # pages fetched or being fetched
@@ -367,8 +368,23 @@ class LocalFrontier:
         """A page whose turn had come is not fetched, by a rule."""
         self.refused[reason] += 1
         self._pages.refused.append(page)
+        if self.on_refused is not None:
+            self.on_refused(self._log.entry(page), reason)
         if self._ranking is not None:
             self._ranking.over(page, fetched=False)
+
+    def refusals(self) -> dict[str, int]:
+        """How many URLs were refused by which rule, over all runs."""
+        return {reason.value: count for reason, count in (self.found.refused + self.refused).items()}
+
+    def restore_refusals(self, counts: dict[str, int]) -> None:
+        """Count on from an earlier run."""
+        self.refused.update({Reason.named(name): count for name, count in counts.items()})
+
+    @property
+    def moved(self) -> int:
+        """Groups that went to another worker while the crawl ran."""
+        return self._departures.moved
 
     # Robots.
 

@@ -7,11 +7,14 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from weft.clock import VirtualClock
-from weft.engine.watchdog import Watchdog, Watching
+from weft.engine.messages import Messages
+from weft.engine.watchdog import Restart, Watchdog, Watching
 from weft.errors import WeftError
 
 GOOD = "exit 0"
@@ -25,8 +28,11 @@ STUBBORN = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
 class Kennel:
     """A watchdog on a virtual clock. Each worker has a script for each of its starts; the last one counts on."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: Path) -> None:
+        self.log = log
         self.clock = VirtualClock(1000.0)
+        self.restarts: list[Restart] = []
+        self.over = True
         self.signs: dict[int, float] = {}
         self.said: list[str] = []
         self.started: list[tuple[int, float]] = []  # who, when
@@ -39,7 +45,8 @@ class Kennel:
         scripts = self._scripts[number]
         script = scripts.pop(0) if len(scripts) > 1 else scripts[0]
         self.started.append((number, self.clock.now()))
-        self.processes.append(subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True))
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.processes.append(subprocess.Popen(["sh", "-c", script], **pipes, start_new_session=True))
         return self.processes[-1]
 
     def make(self, *scripts: list[str], hung_after: float = 60.0, most_restarts: int = 8) -> Watchdog:
@@ -51,7 +58,9 @@ class Kennel:
             signs=lambda: dict(self.signs),
             settings=Watching(hung_after=hung_after, most_restarts=most_restarts),
             clock=self.clock,
-            say=self.said.append,
+            messages=Messages(self.log, self.clock, lambda line: self.said.append(line.removeprefix("weft: "))),
+            on_restart=self.restarts.append,
+            is_over=lambda: self.over,
         )
         return self.dog
 
@@ -73,14 +82,17 @@ class Kennel:
 
 
 @pytest.fixture
-def kennel(monkeypatch: pytest.MonkeyPatch) -> Iterator[Kennel]:
+def kennel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Kennel]:
     """A watchdog that looks often, and nothing left of its workers."""
     monkeypatch.setattr("weft.engine.watchdog._LOOK", 0.02)
-    made = Kennel()
+    made = Kennel(tmp_path / "messages.log")
     yield made
     for process in made.processes:
         process.kill()
-        process.communicate()
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
 
 
 def test_worker__that_ends_well_is_done(kennel: Kennel) -> None:
@@ -103,6 +115,27 @@ def test_worker__that_dies_is_started_again(kennel: Kennel, death: str, how: str
     kennel.run(step=0.01)
     assert (kennel.starts(0), kennel.starts(1)) == (2, 1)
     assert kennel.said == [f"worker 0 died by {how}; it is started again from its last commit"]
+
+
+def test_restart__is_told_with_what_the_worker_said_last(kennel: Kennel) -> None:
+    """All that it said is passed on, also what it said while it died; a restart has the last line as its cause."""
+    kennel.make(["echo first >&2; echo; printf 'the cause' >&2; exit 70", GOOD])
+    kennel.run(step=0.01)
+    assert kennel.said[:2] == ["first", "the cause"]
+    assert kennel.said[2] == "worker 0 died by exit code 70 (the cause); it is started again from its last commit"
+    (restart,) = kennel.restarts
+    assert (restart.worker, restart.how, restart.cause) == (0, "exit code 70", "the cause")
+    kept = kennel.log.read_text(encoding="utf-8").splitlines()
+    assert [line.partition(" ")[2].removeprefix("weft: ") for line in kept] == kennel.said
+
+
+def test_worker__that_ends_before_the_crawl_does_is_started_again(kennel: Kennel) -> None:
+    """Somebody may have told it, and not the watchdog, to stop: that is no end of the crawl."""
+    kennel.over = False
+    kennel.make([GOOD, "sleep 0.2"])
+    kennel.run(step=0.01, on_tick=lambda: setattr(kennel, "over", kennel.starts(0) > 1))
+    assert kennel.starts(0) == 2
+    assert [restart.how for restart in kennel.restarts] == ["exit code 0"]
 
 
 @pytest.mark.parametrize("code", [1, 2])
@@ -129,7 +162,7 @@ def test_worker__without_a_sign_of_life_is_killed_and_started_again(kennel: Kenn
     assert 60.0 < again - began < 300.0
     assert list(dict.fromkeys(kennel.said)) == [
         "worker 0 shows no sign of life for 60 s",
-        "worker 0 died by signal 9; it is started again from its last commit",
+        "worker 0 died by signal 9 (no sign of life for 60 s); it is started again from its last commit",
     ]
 
 
@@ -161,7 +194,7 @@ def test_worker__that_keeps_dying_is_given_up(kennel: Kennel) -> None:
     kennel.signs[0] = 5.0  # its name, from an earlier run
     with pytest.raises(WeftError, match=r"worker 0 died 7 times in a row without a commit, last by signal 9") as caught:
         kennel.run(step=0.5, on_tick=lambda: kennel.signs.update({1: kennel.clock.now()}))
-    assert "log/faults.log" in (caught.value.todo or "")
+    assert "log/messages.log" in (caught.value.todo or "")
     assert kennel.starts(0) == 7
     times = [when for number, when in kennel.started if number == 0]
     pauses = [later - earlier for earlier, later in pairwise(times)]
