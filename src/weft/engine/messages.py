@@ -8,6 +8,7 @@ it. A file that cannot be written costs no crawl; what is said has been shown by
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -36,7 +37,7 @@ class Messages:
     def pass_on(self, line: str) -> None:
         """Show a line as it is, and keep it with the time."""
         self._show(line)
-        stamp = f"{self._clock.wall():.3f}"
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._clock.wall()))
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
