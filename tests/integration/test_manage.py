@@ -206,7 +206,7 @@ def test_add__brings_a_seed_in_and_stop_ends_a_run(bed: Bed, tmp_path: Path) -> 
         assert siege.finish(10) == 0, said(out)
     assert not list(out.rglob("*.open"))
     assert not list(out.rglob("*.new"))
-    assert "stopped" in said(out)
+    assert "\nStopped.\n" in said(out)
     found = status(out)
     assert not found["running"]
     assert found["over"] == "stopped"
