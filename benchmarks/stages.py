@@ -110,7 +110,7 @@ def main() -> None:
             )  # fmt: skip
 
         best("row of pages", row, pages)
-        links = {turn.page: follow(sites[turn.url], turn, parsed[turn.page]) for turn, _ in pages}
+        links = {turn.page: follow(sites[turn.url], turn, parsed[turn.page])[0][:2] for turn, _ in pages}
         best("rows of links", lambda turn, _p: store.note_links(turn.id, *links[turn.page]), pages)
 
         def line(turn: Turn, page: Page) -> str:

@@ -21,7 +21,7 @@ from weft.settings import load_toml
 from weft.store.files import sync_folder, writing
 from weft.version import __version__
 
-FORMAT = 1  # of the directory; another one is not read
+FORMAT = 2  # of the directory; another one is not read
 # Settings that make a crawl what it is: another run in the same directory must have the same.
 _FIXED = ("selection", "urls")
 

@@ -157,22 +157,23 @@ def _by_rules(url: str, files: CrawlFiles, scope: Scope, ledgers: list[Ledger]) 
         for seed in ledger.scope:
             scope.admit(seed)
     linked = files.linked_from(fingerprint(url))
-    sources = [(files.rows(source), kind) for source, kind in linked]
-    depths = [rows[-1]["depth"] + 1 for rows, _ in sources if rows]
-    kind = linked[0][1] if linked else int(Kind.A)
+    sources = [rows for rows in (files.rows(link.source) for link in linked) if rows]
+    depths = [rows[-1]["depth"] + 1 for rows in sources]
+    kind = Kind[linked[0].kind.upper()] if linked else Kind.A
     answers = list(scope.trace(url, kind, min(depths, default=1)))
+    if linked:
+        answers.append((Reason.NOFOLLOW, all(link.nofollow for link in linked)))
     rules = {reason.value: "refuses" if refused else "agrees" for reason, refused in answers}
     reason = next((reason for reason, refused in answers if refused), None)
-    because = [f"It is linked from {rows[-1]['url']}." for rows, _ in sources if rows]
+    because = [f"It is linked from {rows[-1]['url']}." for rows in sources]
     if reason is not None:
         verdict = f"It is not crawled: {_named(reason)}."
         return Explanation(url=url, state="refused", verdict=verdict, because=because, rules=rules)
     site = site_of(url)
     known = sum(ledger.names.count(site) for ledger in ledgers)
     if linked and known:
-        verdict = f"It was found but not taken: its site had reached its limit of pages ({Reason.SITE_PAGES.value}), "
-        verdict += f"its worker had no room left ({Reason.FRONTIER_FULL.value}), "
-        verdict += f"or the link asked not to be followed ({Reason.NOFOLLOW.value})."
+        verdict = f"It was found but not taken: its site had reached its limit of pages ({Reason.SITE_PAGES.value}) "
+        verdict += f"or its worker had no room left ({Reason.FRONTIER_FULL.value})."
         return Explanation(url=url, state="refused", verdict=verdict, because=because, rules=rules)
     verdict = "It has not been found on any page so far; no rule would refuse it."
     return Explanation(url=url, state="unknown", verdict=verdict, because=because, rules=rules)

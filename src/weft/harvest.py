@@ -2,8 +2,9 @@
 
 Pages are those that were fetched for good with status 200, parts of pages, robots.txt and sitemaps left out, in the
 order in which they were fetched. Links are in their order on the page; one to an address that redirects counts as one
-to where that leads in the end, and those to pages that were not fetched are counted and left out. Seeds are the pages
-that were given as such, or what they redirect to, in the order in which the crawl was told them.
+to where that leads in the end, and those to pages that were not fetched are counted and left out. Links that ask not
+to be followed are no links here. Seeds are the pages that were given as such, or what they redirect to, in the order in
+which the crawl was told them.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from weft.urls import fingerprints, site_of
 
 MOST_HOPS = 20  # of a chain of redirects
 
-Ids = NDArray[np.uint64]
+Ids = NDArray[np.int64]
 
 _NO_PAGES = pa.array([kind.name.lower() for kind in Kind if kind in {Kind.MAP, Kind.ROBOTS} or kind >= FIRST_REQUISITE])
+_PARTS = pa.array([kind.name.lower() for kind in Kind if kind >= FIRST_REQUISITE])
 _COLUMNS = ("id", "url", "kind", "status", "final", "fetched_at", "redirect")
 
 
@@ -129,7 +131,7 @@ def _prints(crawl: Path, stored: Stored) -> Ids:
     """The fingerprints of the pages of a graph."""
     if stored.urls is None:
         raise UsageError("the graph has no URLs to find its pages in a crawl by", where=str(crawl))
-    return np.array(fingerprints([stored.urls[page] for page in range(stored.graph.pages)]), dtype=np.uint64)
+    return _prints_of([stored.urls[page] for page in range(stored.graph.pages)])
 
 
 class _Fetched(NamedTuple):
@@ -179,7 +181,7 @@ def _places(known: Ids, asked: Ids) -> tuple[NDArray[np.int64], NDArray[np.bool_
 def _read_pages(files: CrawlFiles) -> _Fetched:
     batches = [pa.Table.from_batches([batch]) for batch in files.batches("pages", _COLUMNS)]
     if not batches:
-        none = np.empty(0, dtype=np.uint64)
+        none = np.empty(0, dtype=np.int64)
         return _Fetched(none, [], none, none, none)
     table = pa.concat_tables(batches).sort_by("fetched_at")
     table = table.filter(pc.and_kleene(table["final"], pc.invert(pc.is_in(table["kind"], value_set=_NO_PAGES))))
@@ -191,13 +193,18 @@ def _read_pages(files: CrawlFiles) -> _Fetched:
         ids=ids[first],
         urls=pages["url"].take(pa.array(first)).to_pylist(),
         moved=_ids(moved["id"]),
-        target=np.array(fingerprints(moved["redirect"].to_pylist()), dtype=np.uint64),
+        target=_prints_of(moved["redirect"].to_pylist()),
         seeds=_ids(table.filter(pc.equal(table["kind"], "seed"))["id"]),
     )
 
 
 def _ids(column: Any) -> Ids:
-    return np.asarray(column.to_numpy(), dtype=np.uint64)
+    return np.asarray(column.to_numpy(), dtype=np.int64)
+
+
+def _prints_of(urls: list[str]) -> Ids:
+    """The fingerprints of URLs, as they stand in columns."""
+    return np.array(fingerprints(urls), dtype=np.uint64).view(np.int64)
 
 
 def _in_order_of_discovery(files: CrawlFiles, seeds: Ids) -> Ids:
@@ -211,11 +218,14 @@ def _in_order_of_discovery(files: CrawlFiles, seeds: Ids) -> Ids:
 
 
 def _read_links(files: CrawlFiles, numbers: _Numbers) -> tuple[LinkRows, int]:
-    """The links between pages, and how many of theirs led elsewhere; links to parts of pages are no links."""
+    """The links between pages, and how many of theirs led elsewhere; links to parts of pages are no links, and those
+    that ask not to be followed were not.
+    """
     rows = LinkRows(numbers.pages)
     beyond = 0
-    for batch in files.batches("links", ("source", "target", "kind")):
-        followed = batch.filter(pc.less(batch.column("kind"), pa.scalar(int(FIRST_REQUISITE), pa.uint8())))
+    for batch in files.batches("links", ("source", "target", "kind", "nofollow")):
+        part = pc.is_in(batch.column("kind").cast(pa.string()), value_set=_PARTS)
+        followed = batch.filter(pc.invert(pc.or_(part, batch.column("nofollow"))))
         place, known = _places(numbers.ids, _ids(followed.column("source")))
         target = numbers.of(_ids(followed.column("target"))[known])
         source = numbers.order[place[known]]

@@ -146,3 +146,4 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     nofollow: list[tuple[str, int]]  # links that ask not to be followed
     follow: bool  # False where the page asks that none of its links be followed
     reason: Reason | None  # why it could not be read, if so
+    labels: list[tuple[str, str]] = []  # text and relations of the links, then of those in `nofollow`; if asked for

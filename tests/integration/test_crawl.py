@@ -103,7 +103,7 @@ def test_archive__is_accepted_by_warcio_and_fastwarc(full_crawl: Path) -> None:
         with path.open("rb") as file:
             for record in ArchiveIterator(file, parse_http=False, verify_digests=True):
                 kinds[str(record.record_type).rpartition(".")[2]] += 1
-    stored = rows(full_crawl, "count(*), count(duplicate_of)", "volume is not null")[0]
+    stored = rows(full_crawl, "count(*), count_if(duplicate_of <> 0)", "volume is not null")[0]
     assert kinds["response"] + kinds["revisit"] == kinds["request"] == stored[0]
     assert kinds["revisit"] == stored[1] > 0
 

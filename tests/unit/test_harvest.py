@@ -16,9 +16,8 @@ from weft.config import Settings
 from weft.errors import UsageError
 from weft.graph.files import Stored
 from weft.harvest import build
-from weft.model import Kind
 from weft.store.columns import LINKS, PAGES, URLS
-from weft.urls import fingerprint, site_of
+from weft.urls import fingerprint, signed, site_of
 
 A, B, C, D, OLD, OLDER = (f"http://a.test/{name}" for name in ("", "b", "c", "d", "old", "older"))
 OTHER = "http://other.test/"
@@ -37,15 +36,25 @@ class Crawl:
     def fetch(self, url: str, *links: str, kind: str = "a", status: int = 200, **values: Any) -> None:
         """A row of a fetch, and the links of the page."""
         row: dict[str, Any] = dict.fromkeys(PAGES.names)
-        row |= {"id": fingerprint(url), "url": url, "site": site_of(url), "kind": kind, "worker": 0, "final": True}
+        row |= {
+            "id": signed(fingerprint(url)),
+            "via": 0,
+            "duplicate_of": 0,
+            "url": url,
+            "site": site_of(url),
+            "kind": kind,
+            "worker": 0,
+            "final": True,
+        }
         row |= {"status": status, "fetched_at": datetime.fromtimestamp(len(self.pages), UTC)}
         self.pages.append(row | values)
-        self.links += [{"source": row["id"], "target": fingerprint(link), "kind": int(Kind.A)} for link in links]
+        link = {"source": row["id"], "kind": "a", "nofollow": False}
+        self.links += [link | {"target": signed(fingerprint(target))} for target in links]
 
     def build(self, *, known: tuple[str, ...] = (), journal: bool = False) -> Stored:
         """Write the rows and build the graph."""
         tables = {"pages": (self.pages, PAGES), "links": (self.links, LINKS)}
-        tables["urls"] = ([{"id": fingerprint(url), "url": url} for url in known], URLS)
+        tables["urls"] = ([{"id": signed(fingerprint(url)), "url": url} for url in known], URLS)
         for name, (rows, schema) in tables.items():
             (self.out / name).mkdir()
             table = pa.Table.from_pylist(rows, schema=schema)

@@ -25,7 +25,7 @@ _CHUNK = 200_000  # rows read at once
 # The columns looked at, with the types they are wanted in. Crawls of earlier releases have no worker and no wait.
 _COLUMNS = pa.schema(
     [
-        ("id", pa.uint64()),
+        ("id", pa.int64()),
         ("url", pa.string()),
         ("site", pa.string()),
         ("ip", pa.string()),
@@ -71,8 +71,8 @@ class Robots(NamedTuple):
     """The fetches of robots.txt, and of what it redirects to, from which something could be learned."""
 
     origin: Ints  # number of the origin whose own file it is, -1 where it is reached by a redirect
-    url: NDArray[np.uint64]
-    target: NDArray[np.uint64]  # URL that it redirects to, 0 for none
+    url: Ints
+    target: Ints  # URL that it redirects to, 0 for none
     at: Ints
     had: Ints  # when it had come
 
@@ -115,7 +115,7 @@ def read(files: CrawlFiles, sites: Names, addresses: Names) -> tuple[int, Visits
         robots.append(_robots(connected.append_column("origin", pa.array(origin_of(site, https))).filter(is_robots)))
     if not visits:
         none = np.empty(0, np.int64)
-        return rows, None, Robots(none, none.astype(np.uint64), none.astype(np.uint64), none, none)
+        return rows, None, Robots(none, none, none, none, none)
     pa.default_memory_pool().release_unused()  # Arrow keeps what it has freed
     return rows, _merge(visits), Robots(*(np.concatenate(column) for column in zip(*robots, strict=True)))
 
@@ -182,9 +182,10 @@ def _robots(table: pa.Table) -> Robots:
     scheme = pa.array(np.where(origin % 2 == 1, "https://", "http://"), pa.string())
     own = pc.binary_join_element_wise(scheme, table.column("site"), "/robots.txt", "")
     fetched = _numpy(table.column("fetched_at"))
-    target = np.zeros(len(origin), np.uint64)
+    target = np.zeros(len(origin), np.int64)
     redirects = table.column("redirect")
-    target[_numpy(pc.is_valid(redirects))] = np.array(fingerprints(redirects.drop_null().to_pylist()), np.uint64)
+    prints = fingerprints(redirects.drop_null().to_pylist())
+    target[_numpy(pc.is_valid(redirects))] = np.array(prints, np.uint64).view(np.int64)
     return Robots(
         origin=np.where(_numpy(pc.equal(own, table.column("url"))), origin, -1),
         url=_numpy(table.column("id")),

@@ -9,6 +9,7 @@ import msgspec
 from cyclopts import Parameter
 
 from weft.explain import explain_url
+from weft.store.reading import ids_as_text
 
 
 def explain(
@@ -16,7 +17,7 @@ def explain(
     url: Annotated[str, Parameter(help="The URL to ask about.")],
     /,
     *,
-    json: Annotated[bool, Parameter(help="As JSON.", negative=())] = False,
+    json: Annotated[bool, Parameter(help="As JSON; ids are text.", negative=())] = False,
 ) -> None:
     """Say why a URL was crawled or not: fetched when and with what result, waiting behind what, or refused by which
     rule.
@@ -25,6 +26,7 @@ def explain(
     """
     answer = explain_url(crawl, url)
     if json:
+        answer.fetches = [ids_as_text(row) for row in answer.fetches]
         print(msgspec.json.encode(answer, enc_hook=str).decode())
         return
     print(f"{answer.url}\n  {answer.verdict}")

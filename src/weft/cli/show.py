@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from weft.errors import UsageError, WeftError
 from weft.fetch.headers import parse_head
 from weft.parse.decode import decode_content
-from weft.store.reading import CrawlFiles
+from weft.store.reading import CrawlFiles, ids_as_text
 from weft.urls import fingerprint, normal_form
 
 
@@ -23,7 +23,7 @@ def show(
     *,
     headers: Annotated[bool, Parameter(help="Its HTTP header instead of its content.", negative=())] = False,
     raw: Annotated[bool, Parameter(help="Header and content as stored, nothing decoded.", negative=())] = False,
-    json: Annotated[bool, Parameter(help="What is known of it, as JSON.", negative=())] = False,
+    json: Annotated[bool, Parameter(help="What is known of it, as JSON; ids are text.", negative=())] = False,
 ) -> None:
     """Write a page as it was fetched to standard output. A duplicate is shown from where its content is stored."""
     files = CrawlFiles(crawl)
@@ -35,10 +35,10 @@ def show(
         raise WeftError(f"{normal} is not in the archive", where=str(crawl), todo=f"weft explain {crawl} '{normal}'")
     row = rows[-1]
     if json:
-        print(msgspec.json.encode(row).decode())
+        print(msgspec.json.encode(ids_as_text(row)).decode())
         return
     _, head, body = files.record(row)
-    if row["duplicate_of"] is not None:
+    if row["duplicate_of"]:
         stored = (found for found in files.rows(row["duplicate_of"]) if found["digest"] == row["digest"])
         body = files.record(next(stored)).body
     out = sys.stdout.buffer

@@ -228,11 +228,12 @@ class Loop:
             self._request(turn.url, turn.depth, wanted)
         if parsed is None:
             return 0
-        obeyed = parsed.follow or not frontier.obeys(visit.site)
-        targets, kinds = frontier.found.follow(visit.site, turn, parsed, offered=application is None and obeyed)
-        wires.store.note_links(turn.id, targets, kinds)
-        frontier.visited(turn, targets, kinds)
-        return len(targets)
+        obeyed = parsed.follow or frontier.obeys(visit.site)
+        found, left = frontier.found.follow(visit.site, turn, parsed, offered=application is None, obeyed=obeyed)
+        wires.store.note_links(turn.id, found.targets, found.kinds, labels=found.labels)
+        wires.store.note_links(turn.id, left.targets, left.kinds, nofollow=True, labels=left.labels)
+        frontier.visited(turn, found.targets, found.kinds)
+        return len(found.targets) + len(left.targets)
 
     def _request(self, base: str, depth: int, requests: list[Request | str]) -> None:
         """Offer what an application asks for; it is told at once what a rule refuses, and may ask for another."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from weft.frontier.contract import Link
 from weft.frontier.holdings import Holdings
 from weft.frontier.log import Commit, FrontierLog
-from weft.frontier.remembered import Remembered
+from weft.frontier.remembered import Caches, Remembered
 from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import BATCH, FULL, Found, Seen
 from weft.frontier.sites import Overrides, Site
@@ -23,6 +24,19 @@ from weft.ordering.heaps import TwoLevelHeap
 from weft.urls import PLAIN_RULES, UrlRules, fingerprint, normal_form, origin_of, registered_domain, site_of
 
 _LONGEST_CACHED = 500  # characters of a link
+
+
+class Links(NamedTuple):
+    """Links of a page, in their order on it."""
+
+    targets: list[int]
+    """The fingerprints of where they lead."""
+    kinds: list[int]
+    labels: list[tuple[str, str]] | None
+    """What they say and their relations, where that is kept."""
+
+
+_NO_LINKS = Links([], [], None)
 
 
 class Discovery:
@@ -44,7 +58,7 @@ class Discovery:
     ) -> None:
         self._ranked = ranked  # pages have scores that say something about those they link to
         self._holdings = holdings
-        self._note = note  # told every URL when it is first seen here: id, text
+        self._note = note  # told every URL when it is first seen here, be it refused or another's: id, text
         self._seen = seen
         self._heaps = heaps
         self._log = log
@@ -97,10 +111,13 @@ class Discovery:
         commit.scores = array("d", self.new_scores).tobytes()
         self.new_scores = []
 
-    def follow(self, site: Site, turn: Turn, parsed: Parsed, *, offered: bool = True) -> tuple[list[int], list[int]]:
-        """Resolve the links of a page and offer them; their targets' fingerprints and kinds, in order on the page.
+    def follow(
+        self, site: Site, turn: Turn, parsed: Parsed, *, offered: bool = True, obeyed: bool = True
+    ) -> tuple[Links, Links]:
+        """Resolve the links of a page and offer them: those that are followed, and those that ask not to be.
 
-        With `offered` False (the page asks for it, or an application chooses by itself) they are resolved only.
+        With `offered` False (an application chooses by itself) they are resolved only. A page that asks for it has
+        none of its links followed, unless that is not `obeyed`.
         """
         base = parsed.base
         origin = origin_of(base) if base.startswith("http") else ""
@@ -109,14 +126,20 @@ class Discovery:
         caches = self._remembered.of(site.number, origin)
         self._from = float(self._heaps.arrays.score[turn.page]) if self._ranked else 0.0
         batch: list[Found] | None = [] if offered and self._selection.scope != "list" else None
+        follow = parsed.follow or not obeyed
+        links, nofollow = parsed.links, parsed.nofollow
+        if not follow:
+            links, nofollow = [], links + nofollow
         targets: list[int] = []
         kinds: list[int] = []
+        holes: list[int] = []  # how many links stand before each of those that lead nowhere
         added = 0
-        for written, kind in parsed.links:
+        for written, kind in links:
             first = written[0]
             if first == "/":
                 key, absolute = written, 0
             elif first == "#":
+                holes.append(len(targets))
                 continue
             elif written.startswith(("http://", "https://")):
                 key, absolute = written, 1
@@ -128,16 +151,57 @@ class Discovery:
                 target = self._resolve(written, kind, turn, base, batch)
                 if target < 0:  # not to be remembered: a shorter way to it may be found
                     target = ~target
-                elif len(key) <= _LONGEST_CACHED and batch is not None:
+                elif len(key) <= _LONGEST_CACHED:
                     cache[key] = target
                     added += 1
             if target:
                 targets.append(target)
                 kinds.append(kind)
+            else:
+                holes.append(len(targets))
         if batch:
             self._offer(batch, turn.id)
         self._remembered.added(added)
-        return targets, kinds
+        labels = parsed.labels
+        followed = Links(targets, kinds, _kept(labels[: len(links)], holes) if labels else None)
+        if not nofollow:
+            return followed, _NO_LINKS
+        return followed, self._leave(nofollow, labels[len(links) :], turn, base, folder, caches)
+
+    def _leave(
+        self,
+        nofollow: list[tuple[str, int]],
+        labels: list[tuple[str, str]],
+        turn: Turn,
+        base: str,
+        folder: str,
+        caches: Caches,
+    ) -> Links:
+        """Resolve links that ask not to be followed. They are not offered, and remembered apart from those that are."""
+        unfollowed = caches[4]
+        targets: list[int] = []
+        kinds: list[int] = []
+        holes: list[int] = []
+        added = 0
+        for written, kind in nofollow:
+            absolute = written.startswith(("http://", "https://"))
+            key = written if absolute or written[0] == "/" else f"{base if written[0] == '?' else folder}\n{written}"
+            target = unfollowed.get(key)
+            if target is None and written[0] != "#":
+                target = caches[absolute if kind < FIRST_REQUISITE else absolute + 2].get(key)  # followed elsewhere
+                if target is None:
+                    target = self._resolve(written, kind, turn, base, None)
+                    self.refused[Reason.NOFOLLOW] += target != 0
+                if len(key) <= _LONGEST_CACHED:
+                    unfollowed[key] = target
+                    added += 1
+            if target:
+                targets.append(target)
+                kinds.append(kind)
+            else:
+                holes.append(len(targets))
+        self._remembered.added(added)
+        return Links(targets, kinds, _kept(labels, holes) if labels else None)
 
     def offer_url(self, url: str, kind: int, depth: int, via: int, score: float = 0.0) -> Reason | None:
         """Offer one URL in normal form, found on the page with the id `via`; the reason if it is refused."""
@@ -145,6 +209,8 @@ class Discovery:
         reason = self._consider(url, fingerprint(url), kind, depth, via, batch, score)
         if batch:
             self._offer(batch, via)
+        elif reason is not None:
+            self._note(fingerprint(url), url)
         return reason
 
     def offer_sitemaps(self, written: Iterable[str], base: str) -> None:
@@ -173,6 +239,8 @@ class Discovery:
             reason = self._consider(home, fingerprint(home), kind, depth, turn.id, batch)
             if self._external == "combined":
                 reason = self._consider(url, target, kind, depth, turn.id, batch)
+            elif reason is None and home != url:
+                self._note(target, url)
         else:
             reason = self._consider(url, target, kind, depth, turn.id, batch)
         if reason is None:
@@ -220,4 +288,11 @@ class Discovery:
                 if self._scored:
                     self.new_scores.append(score)
             elif page < 0:
+                self._note(target, url)
                 self.refused[Reason.FRONTIER_FULL if page == FULL else Reason.SITE_PAGES] += 1
+
+
+def _kept(labels: list[tuple[str, str]], holes: list[int]) -> list[tuple[str, str]]:
+    """The labels of the links that lead somewhere."""
+    left_out = {before + number for number, before in enumerate(holes)}
+    return [label for place, label in enumerate(labels) if place not in left_out]

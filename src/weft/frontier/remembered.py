@@ -9,8 +9,10 @@ from __future__ import annotations
 _MOST = 400_000  # links remembered over all sites
 _AT_ONCE = 200  # links let go with a page: freeing all of them would hold everything up for a tenth of a second
 
-Caches = tuple[dict[str, int], dict[str, int], dict[str, int], dict[str, int]]
-"""Links relative to the origin and absolute ones, of pages, then of the parts of pages."""
+Caches = tuple[dict[str, int], dict[str, int], dict[str, int], dict[str, int], dict[str, int]]
+"""Links relative to the origin and absolute ones, of pages, then of the parts of pages; and those that ask not to be
+followed, of whatever kind.
+"""
 
 
 class Remembered:
@@ -31,13 +33,14 @@ class Remembered:
         found = self._sites.setdefault(site, {}).get(origin)
         if found is None:
             pages, parts = self._absolute if self._shared else ({}, {})
-            found = self._sites[site][origin] = ({}, pages, {}, parts)
+            found = self._sites[site][origin] = ({}, pages, {}, parts, {})
         return found
 
     def forget(self, site: int) -> None:
         """A site has no more pages."""
-        for relative, absolute, parts, absolute_parts in self._sites.pop(site, {}).values():
-            self._old += (relative, parts) if self._shared else (relative, absolute, parts, absolute_parts)
+        for relative, absolute, parts, absolute_parts, unfollowed in self._sites.pop(site, {}).values():
+            self._old += (relative, parts, unfollowed)
+            self._old += () if self._shared else (absolute, absolute_parts)
 
     def added(self, links: int) -> None:
         """So many more are remembered: make room, a little at a time."""

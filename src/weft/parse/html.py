@@ -24,6 +24,7 @@ _REFRESH = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LONGEST_TITLE = 1000
+_LONGEST_TEXT = 500  # of a link
 
 # What the relations of <link> mean: a page to follow, or a part of this one. Others (dns-prefetch …) are neither.
 _PAGE_RELATIONS = frozenset(
@@ -66,15 +67,21 @@ _PART_RELATIONS = frozenset(
 _LINKS = {"a": Kind.A, "area": Kind.AREA, "iframe": Kind.IFRAME, "frame": Kind.FRAME}
 
 
-def parse_html(body: bytes, charset: str, url: str, agent: str, *, requisites: bool, header: Directives) -> Parsed:
-    """Read a page. `header` is what X-Robots-Tag said; `requisites` asks for the parts of the page too."""
+def parse_html(
+    body: bytes, charset: str, url: str, agent: str, *, requisites: bool, header: Directives, labels: bool = False
+) -> Parsed:
+    """Read a page. `header` is what X-Robots-Tag said; `requisites` asks for the parts of the page too, `labels` for
+    what links say and their relations.
+    """
     if charset != "utf-8":
         body = body.decode(charset, "replace").encode("utf-8", "replace")
     directives = header
     links: list[tuple[str, int]] = []
     nofollow: list[tuple[str, int]] = []
+    said: list[tuple[str, str]] = []
+    unfollowed_said: list[tuple[str, str]] = []
     language = other_language = title = base = ""
-    for element, attributes in read_tags(body, parts=requisites):
+    for element, attributes in read_tags(body, parts=requisites, texts=labels):
         if (kind := _LINKS.get(element)) is not None:
             written = attributes.get("href") or attributes.get("src") or attributes.get("xlink:href")
             if written:
@@ -96,20 +103,28 @@ def parse_html(body: bytes, charset: str, url: str, agent: str, *, requisites: b
             other_language = other_language or attributes.get("xml:lang", "")
         if requisites:
             links += _parts(element, attributes)
-    if not charset.startswith("utf-"):
-        links = [(_in_charset(written, charset), kind) for written, kind in links]
-        nofollow = [(_in_charset(written, charset), kind) for written, kind in nofollow]
+        if labels:
+            _add_labels(attributes, said, len(links))
+            _add_labels(attributes, unfollowed_said, len(nofollow))
     return Parsed(
         type="text/html",
         charset=charset,
         language=(language or other_language).strip().lower()[:35],
         title=title,
         base=base or url,
-        links=links,
-        nofollow=nofollow,
+        links=_sent(links, charset),
+        nofollow=_sent(nofollow, charset),
         follow=directives.follow,
         reason=None,
+        labels=said + unfollowed_said,
     )
+
+
+def _add_labels(attributes: dict[str, str], said: list[tuple[str, str]], links: int) -> None:
+    """Note what the links of a tag say, of those that were added with it."""
+    if len(said) < links:
+        label = attributes.get("text", "")[:_LONGEST_TEXT], " ".join(attributes.get("rel", "").lower().split())
+        said += [label] * (links - len(said))
 
 
 def _base(written: str | None, url: str) -> str:
@@ -154,6 +169,13 @@ def _read_link(
             links.append((written, Kind.STYLE if "stylesheet" in relations else Kind.PART))
     elif not _PAGE_RELATIONS.isdisjoint(relations):
         (nofollow if "nofollow" in relations else links).append((written, Kind.LINK))
+
+
+def _sent(links: list[tuple[str, int]], charset: str) -> list[tuple[str, int]]:
+    """Links as a browser would send them from a page with this charset."""
+    if charset.startswith("utf-"):
+        return links
+    return [(_in_charset(written, charset), kind) for written, kind in links]
 
 
 def _in_charset(written: str, charset: str) -> str:

@@ -26,6 +26,7 @@ class Reading:
     """What is taken out of a page."""
 
     requisites: bool = setting(False, "also collect what a page needs to be shown: images, style sheets, scripts")
+    link_text: bool = setting(False, "also keep what each link says and its relations (rel), in the columns of links")
     max_expanded_bytes: int = setting(20_000_000, "a content that expands beyond this is not read")
 
 
@@ -60,7 +61,15 @@ class Parser:
             if self._largest is not None and len(body) > self._largest:
                 raise LargePage
             charset = charset_of(body, _charset_parameter(parameters))
-            return parse_html(body, charset, page.url, self._agent, requisites=self._settings.requisites, header=header)
+            return parse_html(
+                body,
+                charset,
+                page.url,
+                self._agent,
+                requisites=self._settings.requisites,
+                labels=self._settings.link_text,
+                header=header,
+            )
         if found in FEEDS:
             pages = parse_sitemap(body).pages
             return _listing(page, found, [(url, Kind.FEED) for url in pages], follow=header.follow)

@@ -10,6 +10,7 @@ import re
 from html.entities import html5
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.parse.names import ATTRIBUTES, ELEMENTS
 from weft.parse.tokens import scan
@@ -18,6 +19,7 @@ Tag = tuple[str, dict[str, str]]
 """An element's name and its attributes; of those written twice the first counts. *text* is what it holds."""
 
 _ROOM = 3 * 1024  # for the attributes of most pages
+_NO_ROOM = np.empty(0, np.int64)
 _NUMBER = "#(?:[xX]([0-9a-fA-F]+)|([0-9]+));?"
 _REFERENCE = re.compile(f"&(?:{_NUMBER}|([A-Za-z][A-Za-z0-9]*;?))")
 # In attributes a name counts without its semicolon only where neither "=" nor a letter follows: they are in many links.
@@ -26,17 +28,21 @@ _LONGEST = max(map(len, html5))
 _MEANT = {code: bytes([code]).decode("cp1252", "ignore") or chr(code) for code in range(0x80, 0xA0)}
 
 
-def read_tags(page: bytes, *, parts: bool = False) -> list[Tag]:
+def read_tags(page: bytes, *, parts: bool = False, texts: bool = False) -> list[Tag]:
     """The tags of a page that hold links to pages, or say how to read them; with `parts` also those that hold what a
-    browser needs to show it.
+    browser needs to show it, with `texts` also what <a> holds.
 
     >>> read_tags(b'<p><A class=b HREF="/?a=1&amp;b=2">')
     [('a', {'href': '/?a=1&b=2'})]
+    >>> read_tags(b"<a href=x>More  <b>of it</b> &amp; all</a>", texts=True)
+    [('a', {'href': 'x', 'text': 'More of it & all'})]
     """
     signs = np.frombuffer(page, np.uint8)
     rows = np.empty(_ROOM, np.int64)
-    while (filled := scan(signs, rows, parts)) < 0:
+    pieces = np.empty(_ROOM, np.int64) if texts else _NO_ROOM
+    while (filled := scan(signs, rows, pieces, parts)) < 0:
         rows = np.empty(4 * rows.size, np.int64)
+        pieces = np.empty(4 * pieces.size, np.int64)
     plain = page.decode("latin-1")  # for values in ASCII; a copy of all costs less than of each
     tags: list[Tag] = []
     attributes: dict[str, str] = {}
@@ -54,7 +60,22 @@ def read_tags(page: bytes, *, parts: bool = False) -> list[Tag]:
             last = what >> 16
             attributes = {name: value}
             tags.append((ELEMENTS[what >> 8 & 255], attributes))
+    if texts:
+        _add_texts(page, tags, rows[:filled], pieces[1 : pieces[0]])
     return tags
+
+
+def _add_texts(page: bytes, tags: list[Tag], rows: NDArray[np.int64], pieces: NDArray[np.int64]) -> None:
+    """Give the tags of links what they hold, blanks between words made one."""
+    begins = rows[::3] >> 16  # of the tags of the attributes, each as often as it has any
+    tag_at = dict(zip(dict.fromkeys(begins.tolist()), tags, strict=True))
+    held: dict[int, list[str]] = {}
+    found = iter(pieces.tolist())
+    for what, begin, end in zip(found, found, found, strict=True):
+        text = page[begin : end if end >= 0 else ~end].decode("utf-8", "replace")
+        held.setdefault(what >> 16, []).append(text if end >= 0 else resolved(text, attribute=False))
+    for begin, texts in held.items():
+        tag_at[begin][1]["text"] = " ".join("".join(texts).split())
 
 
 def resolved(text: str, *, attribute: bool = True) -> str:

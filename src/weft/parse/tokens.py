@@ -32,7 +32,7 @@ _SURROUNDS = places(SURROUNDINGS)
 _SVG, _MATH, _LAST_IN_SVG = (int(_SURROUNDS[ELEMENTS.index(name)]) for name in ("svg", "math", "title"))
 _FRAME, _FRAMESET, _IMAGE, _IMG = map(ELEMENTS.index, ("frame", "frameset", "image", "img"))
 _PLAINTEXT, _SCRIPT, _STYLE, _TEMPLATE = map(ELEMENTS.index, ("plaintext", "script", "style", "template"))
-_BR, _P = map(ELEMENTS.index, ("br", "p"))
+_A, _BR, _P = map(ELEMENTS.index, ("a", "br", "p"))
 _TEXT = ATTRIBUTES.index("text")
 _LONGEST = 16  # signs of a name
 _DEEPEST = 1 << 56  # fourteen drawings inside each other, four bits each
@@ -324,15 +324,23 @@ def _odd(signs: NDArray[np.uint8], begin: int, end: int) -> bool:
 
 
 @uncounted
-def scan(signs: NDArray[np.uint8], rows: NDArray[np.int64], parts: bool) -> int:  # noqa: C901, PLR0915
+def scan(  # noqa: C901, PLR0915
+    signs: NDArray[np.uint8], rows: NDArray[np.int64], pieces: NDArray[np.int64], parts: bool
+) -> int:
     """Find tags: three numbers for each attribute go into `rows`. The number of its tag, of the tag's element and its
     own, in one; where its value begins; and where it ends, complemented if anything in it is not plain ASCII that
     is meant as it stands. How many numbers these are, or -1 if there is too little room.
+
+    Where `pieces` has room for anything, what <a> holds goes there in the same form, in pieces between tags; its
+    first number is how many numbers there are.
     """
     size = signs.size
     at = filled = 0
     hidden = within = 0  # templates around us; drawings around us
     decided = frameset = False  # whether the page is a set of frames
+    link = said = behind = 0  # the link around us, numbers in `pieces`, and where the last tag ended
+    if pieces.size:
+        said = 1
     if size > 2 and signs[0] == 0xEF and signs[1] == 0xBB and signs[2] == 0xBF:
         at = 3
     while at < size and filled >= 0:
@@ -342,20 +350,23 @@ def scan(signs: NDArray[np.uint8], rows: NDArray[np.int64], parts: bool) -> int:
             continue
         begin = at = find_byte(signs, at, _LT)
         after = int(signs[at + 1]) if at + 1 < size else 0
-        if after == _BANG and at + 3 < size and signs[at + 2] == _DASH and signs[at + 3] == _DASH:
-            at = _end_of_comment(signs, at + 4)
-            continue
-        if after == _BANG and _drawn(within) and _is_section(signs, at + 2):
-            at = _end_of_section(signs, at + 9)
-            continue
         ends = after == _SLASH
         initial = (int(signs[at + 2]) if at + 2 < size else 0) if ends else after
-        if not _letter(initial):
+        tagged = _letter(initial)
+        if link and begin > behind and not hidden and (tagged or after in (_BANG, _QUERY, _SLASH) or begin == size):
+            said = _note(pieces, said, link | _TEXT, behind, begin, _odd(signs, behind, begin))
+        if after == _BANG and at + 3 < size and signs[at + 2] == _DASH and signs[at + 3] == _DASH:
+            behind = at = _end_of_comment(signs, at + 4)
+            continue
+        if after == _BANG and _drawn(within) and _is_section(signs, at + 2):
+            behind = at = _end_of_section(signs, at + 9)
+            continue
+        if not tagged:
             if after in (_BANG, _QUERY, _SLASH):
-                at = find_byte(signs, at, _GT)
+                behind = at = find_byte(signs, at, _GT) + 1
             else:
                 decided |= not hidden
-            at += 1
+                at += 1
             continue
         first, second, at = _name(signs, at + (2 if ends else 1), False)
         element = _look_up(_ELEMENTS, first, second)
@@ -372,7 +383,9 @@ def scan(signs: NDArray[np.uint8], rows: NDArray[np.int64], parts: bool) -> int:
             found = filled
         if at > size:
             break
-        filled = found
+        if element == _A:
+            link = what if said and found > filled else 0
+        filled, behind = found, at
         if ends:
             if element == _TEMPLATE and hidden:
                 hidden -= 1
@@ -397,5 +410,9 @@ def scan(signs: NDArray[np.uint8], rows: NDArray[np.int64], parts: bool) -> int:
             end = _end_of_script(signs, at, first, second) if script else _end_of_text(signs, at, first, second)
             if asked >> _TEXT & 1:
                 filled = _note(rows, filled, what | _TEXT, at, end, _odd(signs, at, end))
-            at = end
+            behind = at = end
+    if said < 0:
+        return -1
+    if said:
+        pieces[0] = said
     return filled

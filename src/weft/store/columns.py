@@ -2,7 +2,8 @@
 Parquet.
 
 Rows go to a journal first, an Arrow stream that ends in `.open`: it can be cut at any committed length and still
-opens. When a part is full, or the crawl stops, it becomes a Parquet file (`sealing.py`).
+opens. When a part is full, or the crawl stops, it becomes a Parquet file (`sealing.py`). Ids are signed 64-bit numbers,
+0 for none and never null: that is what every reader of Parquet keeps exactly.
 """
 
 from __future__ import annotations
@@ -14,14 +15,22 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import ipc
 
+from weft.model import Kind
 from weft.store.files import Growing, last_number
 
+IDS = frozenset({"id", "via", "duplicate_of", "source", "target"})
+"""The columns that hold ids, in all tables."""
+
+_END = b"\xff\xff\xff\xff\0\0\0\0"  # of a stream
 _WHEN = pa.timestamp("us", tz="UTC")
 
 PAGES = pa.schema(
     [
-        pa.field("id", pa.uint64(), nullable=False, metadata={"doc": "64-bit fingerprint of the URL"}),
+        pa.field(
+            "id", pa.int64(), nullable=False, metadata={"doc": "64-bit fingerprint of the URL, as a signed number"}
+        ),
         pa.field("url", pa.string(), nullable=False, metadata={"doc": "the URL asked for, in normal form"}),
         pa.field(
             "site",
@@ -32,7 +41,9 @@ PAGES = pa.schema(
         pa.field("ip", pa.string(), metadata={"doc": "address it was fetched from"}),
         pa.field("kind", pa.string(), metadata={"doc": "how the URL was found: seed, a, redirect, robots, image …"}),
         pa.field("depth", pa.int32(), metadata={"doc": "links away from a seed"}),
-        pa.field("via", pa.uint64(), metadata={"doc": "id of the page where it was found first"}),
+        pa.field(
+            "via", pa.int64(), nullable=False, metadata={"doc": "id of the page where it was found first, 0 for none"}
+        ),
         pa.field("attempt", pa.int16(), metadata={"doc": "1 for the first try"}),
         pa.field("final", pa.bool_(), metadata={"doc": "false when the page will be tried again"}),
         pa.field("worker", pa.int16(), nullable=False, metadata={"doc": "number of the process that fetched it"}),
@@ -63,9 +74,12 @@ PAGES = pa.schema(
         ),
         pa.field("digest", pa.string(), metadata={"doc": "SHA-1 of the content, as in the WARC"}),
         pa.field(
-            "duplicate_of", pa.uint64(), metadata={"doc": "id of the URL under which the same content was stored first"}
+            "duplicate_of",
+            pa.int64(),
+            nullable=False,
+            metadata={"doc": "id of the URL under which the same content was stored first, 0 for none"},
         ),
-        pa.field("links", pa.int32(), metadata={"doc": "links found on it"}),
+        pa.field("links", pa.int32(), metadata={"doc": "links found on it: its rows in `links`"}),
         pa.field("etag", pa.string(), metadata={"doc": "ETag header"}),
         pa.field("last_modified", pa.string(), metadata={"doc": "Last-Modified header"}),
         pa.field("redirect", pa.string(), metadata={"doc": "where it redirects to, in normal form"}),
@@ -78,20 +92,43 @@ PAGES = pa.schema(
 
 LINKS = pa.schema(
     [
-        pa.field("source", pa.uint64(), nullable=False, metadata={"doc": "id of the page the link is on"}),
-        pa.field("target", pa.uint64(), nullable=False, metadata={"doc": "id of the URL it leads to"}),
-        pa.field("kind", pa.uint8(), nullable=False, metadata={"doc": "number of the kind of link (see the glossary)"}),
+        pa.field("source", pa.int64(), nullable=False, metadata={"doc": "id of the page the link is on"}),
+        pa.field("target", pa.int64(), nullable=False, metadata={"doc": "id of the URL it leads to"}),
+        pa.field(
+            "kind",
+            pa.dictionary(pa.int8(), pa.string()),
+            nullable=False,
+            metadata={"doc": "what kind of link it is: a, area, frame, link, redirect, image …"},
+        ),
+        pa.field(
+            "nofollow",
+            pa.bool_(),
+            nullable=False,
+            metadata={"doc": "true where the link or its page asks that it not be followed, and it was not"},
+        ),
+        pa.field(
+            "text",
+            pa.string(),
+            metadata={"doc": "what the link says, of a page's own links with `link_text`; null where there is nothing"},
+        ),
+        pa.field(
+            "rel",
+            pa.string(),
+            metadata={"doc": "the relations that the link names, with `link_text`; null where there are none"},
+        ),
     ]
 )
 
 URLS = pa.schema(
     [
-        pa.field("id", pa.uint64(), nullable=False, metadata={"doc": "64-bit fingerprint of the URL"}),
+        pa.field(
+            "id", pa.int64(), nullable=False, metadata={"doc": "64-bit fingerprint of the URL, as a signed number"}
+        ),
         pa.field(
             "url",
             pa.string(),
             nullable=False,
-            metadata={"doc": "the URL in normal form; one id may stand here more than once"},
+            metadata={"doc": "the URL in normal form; one that is refused is here too"},
         ),
     ]
 )
@@ -138,8 +175,16 @@ class Journal:
         if self._file is None:
             self._number = max(self._number, last_number(self._folder, self._worker)) + 1
             self._file = Growing(self._folder / f"part-{self._worker}-{self._number:05d}.arrow")
-            self._file.write(self._schema.serialize().to_pybytes())
+            self._file.write(self._head(batch))
         self._file.write(batch.serialize().to_pybytes())
+
+    def _head(self, batch: pa.RecordBatch) -> bytes:
+        """How a stream begins: its schema, and the dictionaries of its columns, which are the same in every batch."""
+        sink = pa.BufferOutputStream()
+        with ipc.new_stream(sink, self._schema) as writer:
+            if any(pa.types.is_dictionary(field.type) for field in self._schema):
+                writer.write_batch(batch.slice(0, 0))
+        return bytes(sink.getvalue().to_pybytes()[: -len(_END)])
 
     def roll(self, most: int) -> tuple[Growing, ...]:
         """Close the open part if it has grown to so many bytes; it is to be sealed."""
@@ -149,21 +194,44 @@ class Journal:
         return (full,)
 
 
+_KINDS = pa.array([kind.name.lower() for kind in Kind], type=pa.string())
+_PLACES = np.zeros(max(Kind) + 1, np.int8)  # by kind: its place among them
+_PLACES[[int(kind) for kind in Kind]] = np.arange(len(_KINDS), dtype=np.int8)
+
+
 class LinkJournal:
     """The links table, whose rows come as arrays."""
 
     def __init__(self, journal: Journal, *, batch: int = 50_000) -> None:
         self._journal = journal
         self._batch = batch
+        self._clear()
+
+    def _clear(self) -> None:
+        # By call: whose links, how many, and whether they are followed …
         self._sources = array("Q")
         self._counts: list[int] = []
+        self._unfollowed: list[bool] = []
+        # … by link: where to, and of what kind; what they say, of those that say something: its place, text and rel.
         self._targets = array("Q")
         self._kinds = array("B")
+        self._says: list[tuple[int, list[tuple[str, str]]]] = []
 
-    def append(self, source: int, targets: list[int], kinds: list[int]) -> None:
-        """Take the links of one page."""
+    def append(
+        self,
+        source: int,
+        targets: list[int],
+        kinds: list[int],
+        *,
+        nofollow: bool = False,
+        labels: list[tuple[str, str]] | None = None,
+    ) -> None:
+        """Take links of one page; `labels` are their texts and relations, where these are kept."""
+        if labels:
+            self._says.append((len(self._targets), labels))
         self._sources.append(source)
         self._counts.append(len(targets))
+        self._unfollowed.append(nofollow)
         self._targets.fromlist(targets)
         self._kinds.fromlist(kinds)
         if len(self._targets) >= self._batch:
@@ -172,16 +240,32 @@ class LinkJournal:
     def flush(self) -> None:
         """Write the links that wait."""
         if self._targets:
+            text, rel = self._labels(len(self._targets))
             batch = pa.RecordBatch.from_arrays(
                 [
-                    pa.array(np.repeat(np.array(self._sources), self._counts)),
-                    pa.array(np.array(self._targets)),
-                    pa.array(np.array(self._kinds)),
+                    pa.array(np.repeat(np.array(self._sources).view(np.int64), self._counts)),
+                    pa.array(np.array(self._targets).view(np.int64)),
+                    pa.DictionaryArray.from_arrays(pa.array(_PLACES[np.array(self._kinds)]), _KINDS),
+                    pa.array(np.repeat(np.array(self._unfollowed), self._counts)),
+                    text,
+                    rel,
                 ],
                 schema=LINKS,
             )
-            self._sources, self._counts, self._targets, self._kinds = array("Q"), [], array("Q"), array("B")
+            self._clear()
             self._journal.write(batch)
+
+    def _labels(self, links: int) -> tuple[pa.Array, pa.Array]:
+        """The columns of what links say, null where they say nothing."""
+        if not self._says:
+            return pa.nulls(links, pa.string()), pa.nulls(links, pa.string())
+        texts: list[str | None] = [None] * links
+        rels: list[str | None] = [None] * links
+        for first, labels in self._says:
+            for place, (text, rel) in enumerate(labels, first):
+                texts[place] = text or None
+                rels[place] = rel or None
+        return pa.array(texts, pa.string()), pa.array(rels, pa.string())
 
 
 class UrlJournal:
@@ -203,7 +287,7 @@ class UrlJournal:
     def flush(self) -> None:
         """Write the URLs that wait."""
         if self._urls:
-            columns = [pa.array(np.array(self._ids)), pa.array(self._urls, type=pa.string())]
+            columns = [pa.array(np.array(self._ids).view(np.int64)), pa.array(self._urls, type=pa.string())]
             self._ids, self._urls = array("Q"), []
             self._journal.write(pa.RecordBatch.from_arrays(columns, schema=URLS))
 

@@ -1,7 +1,8 @@
 """The crawl log: one line a fetch, to follow with tail. In: `Fetched` events. Out: lines of tab-separated fields.
 
-The fields: time, status or reason, bytes, seconds, kind, depth, attempt, URL, media type, address, digest, where it
-was found. A failed fetch has `status reason`, and `retry` behind it when it will be tried again.
+The fields: time, status or reason, bytes, seconds, kind, depth, attempt, URL, media type, address, digest, and the
+id of the page where it was found, 0 for none. A failed fetch has `status reason`, and `retry` behind it when it will be
+tried again.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from weft.events import Event, Fetched
 from weft.model import Kind
 from weft.store.files import write_all, writing
 from weft.store.warc import warc_date
+from weft.urls import signed
 
 FIELDS = ("time", "result", "bytes", "took", "kind", "depth", "attempt", "url", "type", "address", "digest", "via")
 _KINDS = {kind.value: kind.name.lower() for kind in Kind}
@@ -61,5 +63,5 @@ def log_line(event: Fetched) -> str:
     found = event.parsed.type if event.parsed is not None and event.parsed.type else "-"
     return (
         f"{warc_date(page.fetched_at)}\t{result}\t{len(page.body)}\t{page.took:.3f}\t{_KINDS[turn.kind]}\t{turn.depth}\t{turn.attempt}\t"
-        f"{turn.url}\t{found}\t{page.address or '-'}\t{event.digest or '-'}\t{turn.via:016x}\n"
+        f"{turn.url}\t{found}\t{page.address or '-'}\t{event.digest or '-'}\t{signed(turn.via)}\n"
     )

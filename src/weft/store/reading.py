@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 from pyarrow import ipc
 
 from weft.errors import UsageError, WeftError
-from weft.store.columns import read_batches
+from weft.store.columns import IDS, read_batches
 from weft.store.files import OPEN, sealed_as
+from weft.urls import signed
 
 
 class Record(NamedTuple):
@@ -23,6 +24,14 @@ class Record(NamedTuple):
     warc: dict[str, str]  # its WARC header
     head: bytes  # the HTTP header in it
     body: bytes  # the content, as it came
+
+
+class Linked(NamedTuple):
+    """A link to a URL."""
+
+    source: int  # the id of the page that it is on
+    kind: str
+    nofollow: bool  # it was not followed, because it asks not to be
 
 
 class CrawlFiles:
@@ -38,15 +47,17 @@ class CrawlFiles:
         found = [row for batch in self.batches("pages") for row in _where(batch, "id", url_id).to_pylist()]
         return sorted(found, key=lambda row: row["fetched_at"])
 
-    def linked_from(self, url_id: int, most: int = 5) -> list[tuple[int, int]]:
-        """Pages that link to a URL: their ids, and the kinds of the links."""
-        found: list[tuple[int, int]] = []
-        for batch in self.batches("links"):
+    def linked_from(self, url_id: int, most: int = 5) -> list[Linked]:
+        """Some of the links to a URL, those that were followed first."""
+        found: list[Linked] = []
+        followed = 0
+        for batch in self.batches("links", (*Linked._fields, "target")):
             rows = _where(batch, "target", url_id).to_pydict()
-            found += zip(rows["source"], rows["kind"], strict=True)
-            if len(found) >= most:
+            found += map(Linked, rows["source"], rows["kind"], rows["nofollow"])
+            followed += rows["nofollow"].count(False)
+            if followed >= most:
                 break
-        return found[:most]
+        return sorted(found, key=lambda link: link.nofollow)[:most]
 
     def url(self, url_id: int) -> str | None:
         """The URL of an id."""
@@ -73,28 +84,54 @@ class CrawlFiles:
 
     def batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of a table, or some columns of them, as far as the table has them; also while the crawl runs."""
-        # Open parts are listed first: one that is sealed meanwhile is then found among the sealed ones.
-        growing = sorted((self.out / table).glob("*.arrow.open"))
-        sealed = sorted((self.out / table).glob("*.parquet"))
+        sealed, growing = self.parts(table)
         for path in sealed:
             yield from _sealed(path, columns)
         for path in growing:
-            final = sealed_as(path.with_name(path.name.removesuffix(OPEN)))
-            if final in sealed:
-                continue
-            try:
-                with ipc.open_stream(pa.OSFile(str(path), "rb")) as reader:
-                    for batch in read_batches(reader):
-                        yield batch if columns is None else batch.select(_known(columns, batch.schema))
-            except FileNotFoundError:  # it was sealed in this moment
-                yield from _sealed(final, columns)
-            except (OSError, pa.ArrowInvalid):
-                continue  # it holds nothing yet
+            yield from _growing(path, columns)
+
+    def parts(self, table: str) -> tuple[list[Path], list[Path]]:
+        """The parts of a table: those that are sealed, and those that still grow."""
+        # Open parts are listed first: one that is sealed meanwhile is then found among the sealed ones.
+        growing = sorted((self.out / table).glob("*.arrow.open"))
+        sealed = sorted((self.out / table).glob("*.parquet"))
+        return sealed, [path for path in growing if _final(path) not in sealed]
+
+    def growing(self, table: str) -> list[pa.RecordBatch]:
+        """The rows of a table that are in no sealed part yet."""
+        return [batch for path in self.parts(table)[1] for batch in _growing(path, None)]
+
+
+def _final(growing: Path) -> Path:
+    return sealed_as(growing.with_name(growing.name.removesuffix(OPEN)))
+
+
+def _growing(path: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    try:
+        with ipc.open_stream(pa.OSFile(str(path), "rb")) as reader:
+            _check(path, reader.schema)
+            for batch in read_batches(reader):
+                yield batch if columns is None else batch.select(_known(columns, batch.schema))
+    except FileNotFoundError:  # it was sealed in this moment
+        yield from _sealed(_final(path), columns)
+    except (OSError, pa.ArrowInvalid):
+        return  # it holds nothing yet
+
+
+def _check(path: Path, schema: pa.Schema) -> None:
+    """Ids were unsigned once."""
+    if any(pa.types.is_uint64(field.type) for field in schema):
+        raise UsageError(
+            "these columns were written by an earlier version, in which ids had no sign",
+            where=str(path),
+            todo="read them with the version that wrote them",
+        )
 
 
 def _sealed(path: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
     try:
         file = pq.ParquetFile(path)
+        _check(path, file.schema_arrow)
         yield from file.iter_batches(columns=None if columns is None else _known(columns, file.schema_arrow))
     except (OSError, pa.ArrowInvalid) as error:
         raise WeftError(f"cannot read the columns: {error}", where=str(path), todo="is the file whole?") from error
@@ -112,5 +149,10 @@ def _opened(sealed: Path) -> BinaryIO:
         return sealed.open("rb")
 
 
+def ids_as_text(row: dict[str, Any]) -> dict[str, Any]:
+    """A row for JSON: many of its readers keep no more than 53 bits of a number."""
+    return {name: str(value) if name in IDS else value for name, value in row.items()}
+
+
 def _where(batch: pa.RecordBatch, column: str, value: int) -> pa.RecordBatch:
-    return batch.filter(pc.equal(batch.column(column), pa.scalar(value, type=pa.uint64())))
+    return batch.filter(pc.equal(batch.column(column), pa.scalar(signed(value), type=pa.int64())))

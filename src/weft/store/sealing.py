@@ -96,7 +96,7 @@ def known_contents(folder: Path, digests: Digests, worker: int = 0) -> None:
     columns = ["id", "digest", "fetched_at", "duplicate_of", "bytes", "truncated"]
     for path in sorted((folder / "pages").glob(f"part-{worker}-*.parquet")):
         for batch in pq.ParquetFile(path).iter_batches(columns=columns):
-            first = pc.and_(batch["digest"].is_valid(), batch["duplicate_of"].is_null())
+            first = pc.and_(batch["digest"].is_valid(), pc.equal(batch["duplicate_of"], 0))
             whole = pc.and_(batch["truncated"].is_null(), pc.greater(batch["bytes"], 0))
             rows = batch.filter(pc.and_(first, whole))
             walls = rows["fetched_at"].cast(pa.int64()).to_numpy() / 1e6

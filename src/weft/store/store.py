@@ -19,6 +19,7 @@ from weft.store.digests import Digests
 from weft.store.files import Growing, Mark
 from weft.store.sealing import seal
 from weft.store.volumes import Original, Stored, Storing, Volumes, payload_digest
+from weft.urls import signed
 
 SETTLED = 2  # commits after which one is taken to be there for good
 _KINDS = {kind.value: kind.name.lower() for kind in Kind}
@@ -91,13 +92,13 @@ class Store:
         answered = page.status > 0
         self._pages.append(
             (
-                turn.id,
+                signed(turn.id),
                 turn.url,
                 site,
                 page.address or None,
                 _KINDS[turn.kind],
                 turn.depth,
-                turn.via or None,
+                signed(turn.via),
                 turn.attempt,
                 final,
                 self._worker,
@@ -117,7 +118,7 @@ class Store:
                 len(page.body) if answered else None,
                 cut or None,
                 None if stored is None else stored.digest,
-                None if stored is None else stored.duplicate_of or None,
+                0 if stored is None else signed(stored.duplicate_of),
                 links if parsed is not None else None,
                 headers.get("etag"),
                 headers.get("last-modified"),
@@ -129,10 +130,18 @@ class Store:
             )
         )
 
-    def note_links(self, source: int, targets: list[int], kinds: list[int]) -> None:
-        """Write the links of a page."""
+    def note_links(
+        self,
+        source: int,
+        targets: list[int],
+        kinds: list[int],
+        *,
+        nofollow: bool = False,
+        labels: list[tuple[str, str]] | None = None,
+    ) -> None:
+        """Write links of a page: those that are followed, or those that ask not to be."""
         if targets:
-            self._links.append(source, targets, kinds)
+            self._links.append(source, targets, kinds, nofollow=nofollow, labels=labels)
 
     # Commits.
 

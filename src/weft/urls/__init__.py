@@ -28,7 +28,7 @@ from weft.urls.address import (
     special_range,
     web_port,
 )
-from weft.urls.fingerprint import fingerprint, fingerprints
+from weft.urls.fingerprint import fingerprint, fingerprints, signed
 from weft.urls.normal import PLAIN_RULES, Unusable, UrlRules, normal_form
 from weft.urls.shape import DYNAMIC_EXTENSIONS, extension, is_dynamic
 from weft.urls.site import (
@@ -64,6 +64,7 @@ __all__ = [
     "refused_range",
     "registered_domain",
     "registrable",
+    "signed",
     "site_of",
     "special_range",
     "split",

@@ -4,10 +4,15 @@ XXH3 over the UTF-8 text, without a seed, so that every worker, node and later c
 It is fast, not secret: somebody who wants two URLs to collide can make them, and gets one of his own pages
 not crawled. By chance, the expected number of collisions among 50 million URLs is 0.00007.
 
+In columns, in the log and in JSON an id is the same 64 bits read as a signed number: every program that reads Parquet
+has 64-bit integers with a sign, and few have others. 0 stands for none.
+
 >>> hex(fingerprint("https://example.org/"))
 '0x8e2c3c2914c7cb49'
 >>> fingerprints(["https://example.org/", "https://example.org/a"])[0] == fingerprint("https://example.org/")
 True
+>>> signed(2**64 - 1), signed(5), signed(signed(2**63)) == -(2**63)
+(-1, 5, True)
 """
 
 from __future__ import annotations
@@ -27,3 +32,8 @@ def fingerprints(urls: Iterable[str]) -> list[int]:
     """The fingerprints of many URLs, in order, for a fifth less than one by one."""
     digest = xxh3_64_intdigest
     return [digest(url.encode()) for url in urls]
+
+
+def signed(fingerprint: int) -> int:
+    """A fingerprint as it stands in columns; one that is signed already stays as it is."""
+    return fingerprint - (1 << 64) if fingerprint >= 1 << 63 else fingerprint

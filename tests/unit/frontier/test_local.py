@@ -217,7 +217,7 @@ def test_links__become_pages_one_deeper(make: Any) -> None:
     frontier.add_seed("http://a.example/dir/")
     visit, turn = take(frontier)
     page = parsed("http://a.example/dir/", "x.html", "/y", "http://b.example/z", "#top", "mailto:q", "../dir/x.html")
-    targets, kinds = frontier.found.follow(visit.site, turn, page)
+    (targets, kinds, _), _ = frontier.found.follow(visit.site, turn, page)
     assert len(targets) == len(kinds) == 4
     assert targets[0] == targets[3]
     frontier.settle(visit, turn, None)
@@ -294,8 +294,8 @@ def test_list__follows_no_links_but_redirects_of_its_seeds(make: Any) -> None:
     frontier = make(politeness=NO_WAIT, selection=Selection(scope="list"))
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
-    targets, _ = frontier.found.follow(visit.site, turn, parsed(turn.url, "/1"))
-    assert len(targets) == 1
+    found, _ = frontier.found.follow(visit.site, turn, parsed(turn.url, "/1"))
+    assert len(found.targets) == 1
     assert frontier.offer("https://www.a.example/", Kind.REDIRECT, 0, turn.id) is None
     frontier.leave(visit, took=0.0)
     assert crawl_order(frontier) == ["https://www.a.example/"]
@@ -429,8 +429,8 @@ def test_several__links_to_other_groups_go_with_the_next_commit(make: Any) -> No
     frontier.offer("http://mine.example/", Kind.A, 0, 0)
     visit, turn = take(frontier)
     page = parsed(turn.url, "http://www.mine.example/", "http://other.example/x", "/y", "http://other.example/x#top")
-    targets, _ = frontier.found.follow(visit.site, turn, page)
-    assert len(targets) == 4
+    found, _ = frontier.found.follow(visit.site, turn, page)
+    assert len(found.targets) == 4
     assert frontier.known == 3
     assert "http://other.example/x" in noted
     assert frontier.report(3, wants=0).batches == [], "what is not committed is not sent"

@@ -50,7 +50,8 @@ def test_score__is_the_same_wherever_links_were_found(
         assert visit is not None
         turn = here.turn(visit)
         assert turn is not None
-        here.visited(turn, *here.found.follow(visit.site, turn, parsed(turn.url, *LINKS[turn.url])))
+        found, _ = here.found.follow(visit.site, turn, parsed(turn.url, *LINKS[turn.url]))
+        here.visited(turn, found.targets, found.kinds)
         here.settle(visit, turn, None)
         here.enter(visit, "192.0.2.1")
         here.leave(visit, took=0.0)

@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import ipc
 
+from weft.model import Kind
 from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, UrlJournal, read_batches
 from weft.store.sealing import seal
+from weft.urls import signed
 
 
 def query(question: str, parts: Path) -> list[tuple[Any, ...]]:
@@ -44,7 +46,7 @@ def length_of(journal: Journal) -> int:
 def test_journal__becomes_parquet_when_sealed(tmp_path: Path) -> None:
     """The rows come out as they went in, also for DuckDB, with their documentation."""
     journal = Journal(tmp_path / "urls", URLS, batch=7)
-    rows = [(2**64 - 1 - number, f"http://a/{number}/é") for number in range(50)]
+    rows = [(2**62 - number, f"http://a/{number}/é") for number in range(50)]
     for row in rows:
         journal.append(row)
     assert [path.name for path in (tmp_path / "urls").iterdir()] == ["part-0-00001.arrow.open"]
@@ -52,7 +54,7 @@ def test_journal__becomes_parquet_when_sealed(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "urls").iterdir()] == ["part-0-00001.parquet"]
     table = pq.read_table(tmp_path / "urls" / "part-0-00001.parquet")
     assert list(zip(*table.to_pydict().values(), strict=True)) == rows
-    assert table.schema.field("id").metadata[b"doc"] == b"64-bit fingerprint of the URL"
+    assert table.schema.field("id").metadata[b"doc"] == b"64-bit fingerprint of the URL, as a signed number"
     assert query("select id, url from read_parquet(?) order by id desc", tmp_path / "urls") == rows
 
 
@@ -125,9 +127,14 @@ def test_links__come_as_arrays_and_go_as_rows(tmp_path: Path) -> None:
     for _ in range(300):
         source = chance.getrandbits(64)
         targets = [chance.getrandbits(64) for _ in range(chance.randrange(6))]
-        kinds = [chance.randrange(40) for _ in targets]
-        links.append(source, targets, kinds)
-        expected += [(source, target, kind) for target, kind in zip(targets, kinds, strict=True)]
+        kinds = [chance.choice(list(Kind)) for _ in targets]
+        nofollow = chance.random() < 0.2
+        labels = [("é text", "next"), ("", "")] if len(targets) == 2 else []
+        links.append(source, targets, [int(kind) for kind in kinds], nofollow=nofollow, labels=labels)
+        expected += [
+            (signed(source), signed(target), kind.name.lower(), nofollow, text or None, rel or None)
+            for target, kind, (text, rel) in zip(targets, kinds, labels or [("", "")] * len(targets), strict=True)
+        ]
     links.flush()
     links.flush()
     seal_part(journal)
@@ -142,7 +149,6 @@ def test_pages__may_hold_nothing_or_anything(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "pages", PAGES)
     empty = tuple(None if field.nullable else "" if field.type == pa.string() else 0 for field in PAGES)
     most: dict[Any, Any] = {
-        pa.uint64(): 2**64 - 1,
         pa.string(): "\x00é☃\U0001f600\n",
         pa.int16(): 999,
         pa.int32(): 2**31 - 1,
@@ -155,7 +161,7 @@ def test_pages__may_hold_nothing_or_anything(tmp_path: Path) -> None:
     journal.append(full)
     seal_part(journal)
     first, second = pq.read_table(tmp_path / "pages" / "part-0-00001.parquet").to_pylist()
-    assert [value for value in first.values() if value is not None] == [0, "", "", 0]
+    assert [value for value in first.values() if value is not None] == [0, "", "", 0, 0, 0]
     assert second["title"] == most[pa.string()]
     assert second["fetched_at"].year == 2100
     assert all(field.metadata[b"doc"] for field in PAGES)
@@ -205,9 +211,9 @@ def test_urls__come_one_by_one_and_go_in_batches(tmp_path: Path) -> None:
     """In their order, also those behind the last full batch; a second flush writes nothing."""
     journal = Journal(tmp_path / "urls", URLS)
     urls = UrlJournal(journal, batch=7)
-    expected = [{"id": 2**64 - 1 - number, "url": f"http://a/{number}/é"} for number in range(20)]
-    for row in expected:
-        urls.append(row["id"], row["url"])  # type: ignore[arg-type]
+    expected = [{"id": -1 - number, "url": f"http://a/{number}/é"} for number in range(20)]
+    for number in range(20):
+        urls.append(2**64 - 1 - number, f"http://a/{number}/é")
     assert len(stream(tmp_path / "urls" / "part-0-00001.arrow.open")) == 14
     urls.flush()
     length = length_of(journal)

@@ -15,7 +15,7 @@ from weft.errors import UsageError, WeftError
 from weft.model import Kind, Page, Parsed, Reason, Turn
 from weft.store.digests import Digests
 from weft.store.files import Growing, Mark, intact
-from weft.store.reading import CrawlFiles
+from weft.store.reading import CrawlFiles, Linked
 from weft.store.sealing import known_contents, seal_leftovers
 from weft.store.store import SETTLED, Store
 from weft.store.volumes import Stored, Storing, payload_digest
@@ -106,7 +106,7 @@ def test_row__says_what_is_known_of_a_fetch(bench: Bench) -> None:
     assert (row["worker"], row["wait"]) == (0, 2.5)
     assert (row["declared_type"], row["detected_type"], row["charset"]) == ("text/html", "text/html", "utf-8")
     assert (row["language"], row["title"], row["bytes"], row["truncated"]) == ("en", "Title", 5, None)
-    assert (row["digest"], row["duplicate_of"]) == (stored.digest, None)
+    assert (row["digest"], row["duplicate_of"]) == (stored.digest, 0)
     assert (row["etag"], row["last_modified"], row["tls"]) == ('"x"', None, None)
     assert (row["volume"], row["offset"], row["length"]) == (stored.volume, stored.offset, stored.length)
 
@@ -135,6 +135,8 @@ def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
     assert known == {"id", "url", "site", "kind", "depth", "attempt", "final", "worker", "visit", "reason"} | {
         "fetched_at",
         "took",
+        "via",
+        "duplicate_of",
     }
 
 
@@ -318,7 +320,8 @@ def test_leftovers__are_cut_back_to_what_was_committed(bench: Bench) -> None:
     seal_leftovers(bench.out, marks)
     assert not list(bench.out.rglob("*.open"))
     assert [row["id"] for row in pq.read_table(bench.out / "pages").to_pylist()] == [1]
-    assert pq.read_table(bench.out / "links").to_pylist() == [{"source": 1, "target": 2, "kind": 1}]
+    (link,) = pq.read_table(bench.out / "links").to_pylist()
+    assert link == {"source": 1, "target": 2, "kind": "a", "nofollow": False, "text": None, "rel": None}
     assert pq.read_table(bench.out / "urls").to_pylist() == [{"id": 1, "url": "http://a/1"}]
     (volume,) = (bench.out / "volumes").glob("*.warc.gz")
     (index,) = (bench.out / "volumes").glob("*.cdxj")
@@ -396,8 +399,8 @@ def test_reading__sees_sealed_and_open_parts(bench: Bench) -> None:
     assert [files.record(row).body for row in files.rows(1)] == [b"one", b"one again"]
     assert [row["fetched_at"] for row in files.rows(1)] == sorted(row["fetched_at"] for row in files.rows(1))
     assert (files.url(1), files.url(2), files.url(3)) == ("http://a/1", "http://a/2", None)
-    assert files.linked_from(1) == [(9, 2), (8, 1)]
-    assert files.linked_from(1, most=1) == [(9, 2)]
+    assert files.linked_from(1) == [Linked(9, "area", nofollow=False), Linked(8, "a", nofollow=False)]
+    assert files.linked_from(1, most=1) == [Linked(9, "area", nofollow=False)]
     assert files.rows(77) == []
 
 
