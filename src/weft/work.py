@@ -90,6 +90,7 @@ async def work(
         chance=chance,
         url_of=lambda url_id: frontier.url_of(url_id),  # noqa: PLW0108  it is made below
         worker=number,
+        pulse=lambda: pulse.beat(),  # noqa: PLW0108  so is this
     )
     frontier = LocalFrontier(
         path=own / "frontier.log",

@@ -101,9 +101,7 @@ def chosen(replay: Replay, where: str, count: int) -> list[tuple[str, str, int]]
     return random.Random(3).sample(found, count)
 
 
-@pytest.mark.parametrize(
-    ("where", "count"), [("duplicate_of = 0 and title is not null", 20), ("duplicate_of <> 0", 5)]
-)
+@pytest.mark.parametrize(("where", "count"), [("duplicate_of = 0 and title is not null", 20), ("duplicate_of <> 0", 5)])
 def test_replay__pages_and_revisits_come_back_as_they_were_stored(replay: Replay, where: str, count: int) -> None:
     """Status 200 and the very payload, for pages stored in full and for those stored as a reference to another."""
     for url, digest, _ in chosen(replay, where, count):

@@ -79,7 +79,7 @@ PAGES = pa.schema(
             nullable=False,
             metadata={"doc": "id of the URL under which the same content was stored first, 0 for none"},
         ),
-        pa.field("links", pa.int32(), metadata={"doc": "links found on it: its rows in `links`"}),
+        pa.field("links", pa.int32(), metadata={"doc": "links found on it, null where it was not read"}),
         pa.field("etag", pa.string(), metadata={"doc": "ETag header"}),
         pa.field("last_modified", pa.string(), metadata={"doc": "Last-Modified header"}),
         pa.field("redirect", pa.string(), metadata={"doc": "where it redirects to, in normal form"}),
@@ -290,6 +290,11 @@ class UrlJournal:
             columns = [pa.array(np.array(self._ids).view(np.int64)), pa.array(self._urls, type=pa.string())]
             self._ids, self._urls = array("Q"), []
             self._journal.write(pa.RecordBatch.from_arrays(columns, schema=URLS))
+
+
+def writing_options(schema: pa.Schema) -> dict[str, Any]:
+    """How a table is written to Parquet. What stands there once needs no dictionary."""
+    return {"compression": "zstd", "use_dictionary": schema.names != URLS.names}
 
 
 def read_batches(reader: Any) -> Iterable[pa.RecordBatch]:

@@ -88,7 +88,7 @@ class CrawlFiles:
         for path in sealed:
             yield from _sealed(path, columns)
         for path in growing:
-            yield from _growing(path, columns)
+            yield from growing_rows(path, columns)
 
     def parts(self, table: str) -> tuple[list[Path], list[Path]]:
         """The parts of a table: those that are sealed, and those that still grow."""
@@ -97,16 +97,13 @@ class CrawlFiles:
         sealed = sorted((self.out / table).glob("*.parquet"))
         return sealed, [path for path in growing if _final(path) not in sealed]
 
-    def growing(self, table: str) -> list[pa.RecordBatch]:
-        """The rows of a table that are in no sealed part yet."""
-        return [batch for path in self.parts(table)[1] for batch in _growing(path, None)]
-
 
 def _final(growing: Path) -> Path:
     return sealed_as(growing.with_name(growing.name.removesuffix(OPEN)))
 
 
-def _growing(path: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+def growing_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows of a part that still grew when it was listed."""
     try:
         with ipc.open_stream(pa.OSFile(str(path), "rb")) as reader:
             _check(path, reader.schema)

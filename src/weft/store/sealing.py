@@ -17,7 +17,7 @@ from pyarrow import ipc
 
 from weft.errors import WeftError
 from weft.store.cdxj import sort_cdxj
-from weft.store.columns import read_batches
+from weft.store.columns import read_batches, writing_options
 from weft.store.digests import Digests
 from weft.store.files import OPEN, Mark, owner_of, sealed_as, sync_folder, writing
 
@@ -43,7 +43,7 @@ def _to_parquet(journal: Path, sealed: Path) -> None:
     beside = sealed.with_suffix(".parquet.new")
     with (
         ipc.open_stream(pa.OSFile(str(journal), "rb")) as reader,
-        pq.ParquetWriter(beside, reader.schema, compression="zstd") as writer,
+        pq.ParquetWriter(beside, reader.schema, **writing_options(reader.schema)) as writer,
     ):
         waiting: list[pa.RecordBatch] = []
         for batch in read_batches(reader):

@@ -2,9 +2,9 @@
 records and rows.
 
 `mark` writes everything given so far and says how far each file is valid; `sync` has that survive a power failure;
-`roll` closes files that are full, and `seal` gives them their final form. What cannot be taken back waits: a file is
-sealed only when two further commits are on disk, so that a crawl that loses its last commits finds the files as they
-were.
+`roll` closes files that are full, and `seal` gives them their final form; with the last of them each URL is left once.
+What cannot be taken back waits: a file is sealed only when two further commits are on disk, so that a crawl that loses
+its last commits finds the files as they were.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from weft.model import Kind, Page, Parsed, Reason, Turn
 from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, UrlJournal
 from weft.store.digests import Digests
 from weft.store.files import Growing, Mark
+from weft.store.once import drop_repeats
 from weft.store.sealing import seal
 from weft.store.volumes import Original, Stored, Storing, Volumes, payload_digest
 from weft.urls import signed
@@ -37,7 +38,10 @@ class Store:
         chance: random.Random,
         url_of: Callable[[int], str | None],
         worker: int = 0,
+        pulse: Callable[[], None] = lambda: None,
     ) -> None:
+        self._folder = folder
+        self._pulse = pulse  # called while something takes long
         self._url_of = url_of
         self._settings = settings
         self._worker = worker
@@ -49,6 +53,7 @@ class Store:
         self._journals = (self._pages, self._links_journal, self._urls_journal)
         self._rolled: list[tuple[int, Growing]] = []  # full files, each with the commit that holds all of it
         self._commits = 0
+        self._ending = False  # everything was rolled, and nothing more comes
         self._urls = UrlJournal(self._urls_journal)
         self.note_url = self._urls.append  # a URL that was seen for the first time: id, text
         self.digests = Digests()
@@ -166,6 +171,7 @@ class Store:
         for journal in self._journals:
             full += journal.roll(most)
         self._rolled += [(self._commits, growing) for growing in full]
+        self._ending = all_of_them
 
     def seal(self, commits: int) -> None:
         """Seal what so many commits have settled; for a thread beside the one that writes."""
@@ -173,6 +179,8 @@ class Store:
             each[1].close()
             seal(each[1].path)
             self._rolled.remove(each)
+        if self._ending and not self._rolled:
+            drop_repeats(self._folder / "urls", self._pulse)
 
     def _growing(self) -> list[Growing]:
         found = [growing for _, growing in list(self._rolled)]  # a thread may take some out meanwhile

@@ -1,0 +1,116 @@
+"""`weft query`: SQL over the columns of a crawl, also while it runs."""
+
+from __future__ import annotations
+
+import csv as comma_separated
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from weft.errors import UsageError
+
+if TYPE_CHECKING:
+    from weft.store.asking import Answer
+
+_SHOWN = 100  # rows of a table
+_NARROW = 12  # characters that are left of a text at least
+_EXACT = 1 << 53  # whole numbers below this are the same in JavaScript
+_IDS = frozenset({"id", "via", "duplicate_of", "source", "target"})
+_CONTROLS = dict.fromkeys(
+    [*range(32), *range(127, 160)], "\ufffd"
+)  # the title of a page may hold what steers terminals
+
+
+def query(
+    crawl: Annotated[Path, Parameter(help="Directory of the crawl.")],
+    sql: Annotated[str, Parameter(help="A SELECT over the tables pages, links and urls.")],
+    /,
+    *,
+    json: Annotated[bool, Parameter(help="One JSON object a line; ids are text.", negative=())] = False,
+    csv: Annotated[bool, Parameter(help="As CSV, with the names in the first line.", negative=())] = False,
+) -> None:
+    """Ask the columns of a crawl in SQL: weft query CRAWL "select status, count(*) from pages group by all".
+
+    Works beside a running crawl, as of its last second. It is the SQL of DuckDB, and it reads these three tables and
+    nothing else. "describe pages" tells what is in one; docs/reference/columns.md says what it means.
+    """
+    # Others do without DuckDB, and a list of commands should, too.
+    from weft.store.asking import ask
+    from weft.store.reading import CrawlFiles
+
+    if json and csv:
+        raise UsageError("both --json and --csv are given", todo="choose one of them")
+    with tempfile.TemporaryDirectory(prefix="weft-query-") as folder:
+        answer = ask(CrawlFiles(crawl), sql, Path(folder))
+        if json:
+            _print_json(answer)
+        elif csv:
+            _print_csv(answer)
+        else:
+            _print_table(answer)
+
+
+def _print_json(answer: Answer) -> None:
+    for row in answer.rows:
+        named = zip(answer.names, row, strict=True)
+        safe = {name: str(value) if _needs_text(name, value) else value for name, value in named}
+        print(msgspec.json.encode(safe, enc_hook=str).decode())
+
+
+def _needs_text(name: str, value: Any) -> bool:
+    """Many readers of JSON keep no more than 53 bits of a number."""
+    return type(value) is int and (name in _IDS or not -_EXACT < value < _EXACT)
+
+
+def _print_csv(answer: Answer) -> None:
+    out = comma_separated.writer(sys.stdout, lineterminator="\n")
+    out.writerow(answer.names)
+    for row in answer.rows:
+        out.writerow([str(value).lower() if isinstance(value, bool) else value for value in row])
+
+
+def _print_table(answer: Answer) -> None:
+    """A table that fits the terminal: texts are cut there, numbers are not. Where that leaves too little for them,
+    each row stands by itself, a line for each column.
+    """
+    rows = [[_shown(value) for value in row] for _, row in zip(range(_SHOWN), answer.rows, strict=False)]
+    widths = [max(map(len, column)) for column in zip(answer.names, *rows, strict=True)]
+    console = Console(highlight=False)
+    if not console.is_terminal:  # nothing need be cut there
+        console.width = sum(widths) + 2 * len(widths)
+    least = [width if number else min(width, _NARROW) for width, number in zip(widths, answer.numbers, strict=True)]
+    if sum(least) + 2 * len(least) > console.width:
+        _print_upright(console, answer.names, rows)
+    else:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for name, number, narrow in zip(answer.names, answer.numbers, least, strict=True):
+            side: Literal["left", "right"] = "right" if number else "left"
+            table.add_column(Text(name), justify=side, no_wrap=True, overflow="ellipsis", min_width=narrow)
+        for row in rows:
+            table.add_row(*map(Text, row))
+        console.print(table)
+    if next(answer.rows, None) is not None:
+        print(f"weft: these are the first {_SHOWN} rows; --csv and --json write all of them", file=sys.stderr)
+
+
+def _print_upright(console: Console, names: list[str], rows: list[list[str]]) -> None:
+    wide = max(map(len, names))
+    for number, row in enumerate(rows, 1):
+        console.print(Text(f"row {number}", style="bold"))
+        for name, value in zip(names, row, strict=True):
+            console.print(Text(f"  {name:<{wide}}  {value}"), no_wrap=True, overflow="ellipsis")
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return (str(value).lower() if isinstance(value, bool) else str(value)).translate(_CONTROLS)

@@ -1,0 +1,109 @@
+"""SQL over the columns of a crawl, also while it runs. In: a SELECT in the SQL of DuckDB. Out: its columns and rows.
+
+The tables are views of the sealed parts, which DuckDB reads itself, and of the open ones, which are read when it is
+asked. A question can read these tables and nothing else, neither files nor the network, and change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from weft.errors import UsageError, WeftError
+from weft.store.columns import LINKS, PAGES, URLS
+from weft.store.reading import CrawlFiles, growing_rows
+
+_TABLES = {"pages": PAGES, "links": LINKS, "urls": URLS}
+_NAMED = "pages, links and urls"
+_AT_ONCE = 10_000  # rows
+_ANSWERED = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+
+
+class Answer(NamedTuple):
+    """What came of a question."""
+
+    names: list[str]
+    numbers: list[bool]
+    """Which of the columns hold numbers."""
+    rows: Iterator[list[Any]]
+    """The rows, as they come: whole numbers exactly, times as text."""
+
+
+def ask(files: CrawlFiles, sql: str, folder: Path) -> Answer:
+    """Ask the columns of a crawl; what does not fit into memory meanwhile goes to a folder."""
+    try:
+        database = _opened(files, folder)
+        statements = database.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type not in _ANSWERED:
+            raise UsageError("this is not one SELECT", todo='such as "select status, count(*) from pages group by all"')
+        batches = database.sql(sql).to_arrow_reader(_AT_ONCE)
+    except duckdb.Error as error:
+        raise _said(error) from error
+    schema = batches.schema
+    return Answer(schema.names, [_is_number(field.type) for field in schema], _rows(batches))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _rows(batches: pa.RecordBatchReader) -> Iterator[list[Any]]:
+    try:
+        for batch in batches:
+            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                yield [_plain(value) for value in row]
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise _said(error) from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):  # so a sum of whole numbers comes
+        return int(value) if value.as_tuple().exponent == 0 else float(value)
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00")
+    return value
+
+
+def _opened(files: CrawlFiles, folder: Path) -> duckdb.DuckDBPyConnection:
+    """A database with a view of each table."""
+    database = duckdb.connect(config={"temp_directory": str(folder)})
+    database.execute("set TimeZone = 'UTC'")
+    views = []
+    allowed: list[str] = []
+    for name, schema in _TABLES.items():
+        # A part that is sealed from here on is read here, where it grew or where it is then, and not by DuckDB.
+        sealed, growing = files.parts(name)
+        rows = [batch for path in growing for batch in growing_rows(path)]
+        database.register(f"growing_{name}", pa.Table.from_batches(rows, schema))
+        parts = f"from growing_{name}"
+        if sealed:
+            quoted = ["'" + str(path.resolve()).replace("'", "''") + "'" for path in sealed]
+            allowed += quoted
+            parts = f"from read_parquet([{', '.join(quoted)}], union_by_name = true) union all by name {parts}"
+        if name == "urls":  # until the crawl has ended an id may stand there more than once
+            parts = f"select id, any_value(url) as url from ({parts}) group by id"  # noqa: S608
+        views.append(f"create view {name} as {parts}")
+    database.execute(f"set allowed_paths = [{', '.join(allowed)}]")
+    database.execute("set enable_external_access = false")
+    database.execute("set lock_configuration = true")
+    for view in views:
+        database.execute(view)
+    return database
+
+
+def _said(error: Exception) -> WeftError:
+    """What DuckDB has to say: of the question, or of what happened while it was answered."""
+    text = str(error).strip()
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return WeftError(f"the answer takes more memory than there is: {text}", todo="ask for less at a time")
+    if isinstance(error, duckdb.InternalException | duckdb.IOException | OSError):
+        return WeftError(f"the columns cannot be read: {text}", todo="are the files whole? ask again")
+    if isinstance(error, duckdb.PermissionException):
+        return UsageError(f"{text}\nA question may read the tables {_NAMED}, and nothing else.")
+    return UsageError(f'{text}\nThe tables are {_NAMED}; "describe pages" tells the columns of one.')
