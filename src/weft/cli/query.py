@@ -6,13 +6,12 @@ import csv as comma_separated
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from weft.errors import UsageError
 
@@ -81,31 +80,37 @@ def _print_table(answer: Answer) -> None:
     each row stands by itself, a line for each column.
     """
     rows = [[_shown(value) for value in row] for _, row in zip(range(_SHOWN), answer.rows, strict=False)]
-    widths = [max(map(len, column)) for column in zip(answer.names, *rows, strict=True)]
-    console = Console(highlight=False)
-    if not console.is_terminal:  # nothing need be cut there
-        console.width = sum(widths) + 2 * len(widths)
+    console = Console()
+    widths = [max(map(cell_len, column)) for column in zip(answer.names, *rows, strict=True)]
     least = [width if number else min(width, _NARROW) for width, number in zip(widths, answer.numbers, strict=True)]
-    if sum(least) + 2 * len(least) > console.width:
-        _print_upright(console, answer.names, rows)
+    room = console.width - 2 * (len(widths) - 1) if console.is_terminal else sum(widths)  # elsewhere nothing is cut
+    if sum(least) > room:
+        _print_upright(answer.names, rows, console.width)
     else:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for name, number, narrow in zip(answer.names, answer.numbers, least, strict=True):
-            side: Literal["left", "right"] = "right" if number else "left"
-            table.add_column(Text(name), justify=side, no_wrap=True, overflow="ellipsis", min_width=narrow)
-        for row in rows:
-            table.add_row(*map(Text, row))
-        console.print(table)
+        while (excess := sum(widths) - room) > 0:  # the widest text gives way to the second widest, and so on
+            spare = [width - low for width, low in zip(widths, least, strict=True)]
+            place = spare.index(max(spare))
+            widths[place] -= min(excess, max(1, spare[place] - sorted(spare)[-2] if len(spare) > 1 else excess))
+        for row in [answer.names, *rows]:
+            cells = map(_fitted, row, widths, answer.numbers)
+            print("  ".join(cells).rstrip())
     if next(answer.rows, None) is not None:
         print(f"weft: these are the first {_SHOWN} rows; --csv and --json write all of them", file=sys.stderr)
 
 
-def _print_upright(console: Console, names: list[str], rows: list[list[str]]) -> None:
+def _fitted(text: str, width: int, number: bool) -> str:
+    """A text of so many cells."""
+    if (cells := cell_len(text)) > width:
+        return set_cell_size(text, width - 1) + "…"
+    return " " * (width - cells) + text if number else text + " " * (width - cells)
+
+
+def _print_upright(names: list[str], rows: list[list[str]], width: int) -> None:
     wide = max(map(len, names))
     for number, row in enumerate(rows, 1):
-        console.print(Text(f"row {number}", style="bold"))
+        print(f"row {number}")
         for name, value in zip(names, row, strict=True):
-            console.print(Text(f"  {name:<{wide}}  {value}"), no_wrap=True, overflow="ellipsis")
+            print(f"  {name:<{wide}}  {_fitted(value, max(width - wide - 4, _NARROW), number=False).rstrip()}")
 
 
 def _shown(value: Any) -> str:

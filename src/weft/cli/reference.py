@@ -11,6 +11,8 @@ import typing
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from weft.cli import app
 from weft.cli.options import TITLES
 from weft.config import PROFILES, SECTIONS, Settings
@@ -108,21 +110,25 @@ def _columns() -> str:
         "",
         (
             "Parquet files under `pages/`, `links/` and `urls/` of a crawl's directory. Sealed parts (`*.parquet`) can "
-            "be read while the crawl runs; the open part (`*.arrow.open`) is an Arrow stream."
+            "be read while the crawl runs; the open part (`*.arrow.open`) is an Arrow stream. `weft query` reads both. "
+            "Ids are signed 64-bit numbers, 0 for none and never null; in the log they are the same, in JSON text."
         ),
         "",
     ]
     for name, what, schema in (
-        ("pages", "One row per fetch that was tried, robots.txt included.", PAGES),
-        ("links", "One row per link found on a page.", LINKS),
-        ("urls", "The text of every id.", URLS),
+        ("pages", "One row per fetch that was tried, robots.txt included. `final` marks the last try of a URL.", PAGES),
+        ("links", "One row per link found on a page, those marked `nofollow` behind the others.", LINKS),
+        ("urls", "The text of every id, each once when the crawl has stopped.", URLS),
     ):
         lines += [f"## {name}", "", what, "", "| column | type | meaning |", "| --- | --- | --- |"]
-        lines += [f"| `{field.name}` | {field.type} | {field.metadata[b'doc'].decode()} |" for field in schema]
+        lines += [f"| `{field.name}` | {_type(field.type)} | {field.metadata[b'doc'].decode()} |" for field in schema]
         lines.append("")
-    lines += ["## Kinds", "", "| number | kind |", "| --- | --- |"]
-    lines += [f"| {kind.value} | {kind.name.lower()} |" for kind in Kind]
+    lines += ["## Kinds", "", f"{', '.join(kind.name.lower() for kind in Kind)}. The glossary says what they are."]
     return "\n".join(lines) + "\n"
+
+
+def _type(kind: pa.DataType) -> str:
+    return f"{kind.value_type} (dictionary)" if pa.types.is_dictionary(kind) else str(kind)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from tests.unit.frontier.conftest import parsed
 
@@ -229,6 +230,76 @@ def test_links__become_pages_one_deeper(make: Any) -> None:
         frontier.leave(following, took=0.0)
     expected = ("http://a.example/dir/x.html", "http://a.example/y", "http://b.example/z")
     assert found == dict.fromkeys(expected, (1, turn.id))
+
+
+def test_nofollow_links__are_noted_and_counted_and_never_pages(make: Any) -> None:
+    """Each once, however many pages have it; one that is written without nofollow elsewhere is followed there."""
+    noted: list[str] = []
+    frontier = make(politeness=NO_WAIT, note=lambda _id, url: noted.append(url))
+    frontier.add_seed("http://a.example/")
+    visit, turn = take(frontier)
+    page = msgspec.structs.replace(
+        parsed(turn.url, "/1"), nofollow=[("/2", Kind.A), ("#top", Kind.A), ("mailto:q", Kind.A), ("/1", Kind.A)]
+    )
+    for _ in range(2):
+        found, left = frontier.found.follow(visit.site, turn, page)
+        assert (found.targets, left.targets) == (
+            [fingerprint("http://a.example/1")],
+            [fingerprint("http://a.example/2"), fingerprint("http://a.example/1")],
+        )
+        assert left.kinds == [Kind.A, Kind.A]
+    assert frontier.known == 2
+    assert frontier.found.refused[Reason.NOFOLLOW] == 1
+    assert noted == ["http://a.example/", "http://a.example/1", "http://a.example/2"]
+    frontier.found.follow(visit.site, turn, parsed(turn.url, "/2"))
+    assert frontier.known == 3
+
+
+def test_nofollow_page__has_none_of_its_links_followed_unless_that_is_not_obeyed(make: Any) -> None:
+    """They are resolved all the same."""
+    frontier = make(politeness=NO_WAIT)
+    frontier.add_seed("http://a.example/")
+    visit, turn = take(frontier)
+    page = msgspec.structs.replace(parsed(turn.url, "/1", "/2"), follow=False, nofollow=[("/3", Kind.A)])
+    found, left = frontier.found.follow(visit.site, turn, page)
+    assert (found.targets, len(left.targets), frontier.known) == ([], 3, 1)
+    assert frontier.found.refused[Reason.NOFOLLOW] == 3
+    found, left = frontier.found.follow(visit.site, turn, page, obeyed=False)
+    assert (len(found.targets), len(left.targets), frontier.known) == (2, 1, 3)
+
+
+def test_labels__stay_with_their_links(make: Any) -> None:
+    """Also behind links that lead nowhere."""
+    frontier = make(politeness=NO_WAIT)
+    frontier.add_seed("http://a.example/")
+    visit, turn = take(frontier)
+    page = msgspec.structs.replace(
+        parsed(turn.url, "/1", "#top", "mailto:q", "/2", "#end", "/3"),
+        nofollow=[("mailto:r", Kind.A), ("/4", Kind.A)],
+        labels=[(text, "") for text in ("one", "top", "mail", "two", "end", "three", "mail", "four")],
+    )
+    found, left = frontier.found.follow(visit.site, turn, page)
+    assert found.labels == [("one", ""), ("two", ""), ("three", "")]
+    assert left.labels == [("four", "")]
+
+
+def test_urls__that_are_refused_are_noted(make: Any) -> None:
+    """By scope, by a site's limit, as the target of a redirect, or because only home pages of other sites are taken."""
+    noted: set[str] = set()
+    selection = Selection(scope="all", external="home-page", max_site_pages=1, exclude=("private",))
+    frontier = make(politeness=NO_WAIT, selection=selection, note=lambda _id, url: noted.add(url))
+    frontier.add_seed("http://a.example/")
+    visit, turn = take(frontier)
+    frontier.found.follow(visit.site, turn, parsed(turn.url, "/private", "/second", "http://b.example/deep"))
+    frontier.offer("http://a.example/private/moved", Kind.REDIRECT, 0, turn.id)
+    assert noted == {
+        "http://a.example/",
+        "http://a.example/private",
+        "http://a.example/second",
+        "http://a.example/private/moved",
+        "http://b.example/",
+        "http://b.example/deep",
+    }
 
 
 def test_links__too_deep_may_be_found_again_by_a_shorter_way(make: Any) -> None:

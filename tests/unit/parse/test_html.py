@@ -244,6 +244,31 @@ def test_meta_robots__adds_to_what_the_header_asked() -> None:
     assert not read("<meta name=robots content=follow>", header=Directives(follow=False)).follow
 
 
+def test_labels__stand_beside_the_links_where_they_are_asked_for() -> None:
+    """Text and relations of each link, then of those that ask not to be followed; parts of pages have none."""
+    html = (
+        '<link rel="Next  prefetch" href=l><meta http-equiv=refresh content="1;url=r"><a href=1 rel=nofollow>no</a>'
+        "<a href=2 rel=ME>one <b>two</b></a><img src=i><a href=3></a><area href=4 rel=nofollow>"
+    )
+    parsed = parse_html(html.encode(), "utf-8", URL, "weft", requisites=True, header=NOTHING_ASKED, labels=True)
+    assert [written for written, _ in parsed.links + parsed.nofollow] == ["l", "r", "2", "i", "3", "1", "4"]
+    assert parsed.labels == [
+        ("", "next prefetch"),
+        ("", ""),
+        ("one two", "me"),
+        ("", ""),
+        ("", ""),
+        ("no", "nofollow"),
+        ("", "nofollow"),
+    ]
+    assert read(html, requisites=True).labels == []
+    assert [len(text) for text, _ in _labels("<a href=x>" + 1000 * "x")] == [500]
+
+
+def _labels(html: str) -> list[tuple[str, str]]:
+    return parse_html(html.encode(), "utf-8", URL, "weft", requisites=False, header=NOTHING_ASKED, labels=True).labels
+
+
 def test_nofollow__on_a_link_sets_it_apart() -> None:
     """Links that ask not to be followed are kept in a list of their own, also in the charset of the page."""
     parsed = read('<a href=1 rel="external NoFollow"></a><a href=2 rel=nofollower></a><area href=3 rel=nofollow>')

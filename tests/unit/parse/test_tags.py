@@ -258,15 +258,52 @@ def test_pages__take_time_linear_in_their_length(piece: bytes) -> None:
     """A megabyte of anything is read in less than a second, in one tag or in none."""
     for page in (piece * (1_000_000 // len(piece)), b"<script>" + piece * 100_000, b"<a " + piece * 100_000):
         began = time.process_time()
-        read_tags(page, parts=True)
+        read_tags(page, parts=True, texts=True)
         assert time.process_time() - began < 1.5
 
 
-@given(st.binary(max_size=300), st.booleans())
-def test_tags__of_any_bytes_are_text(page: bytes, parts: bool) -> None:
+@given(st.binary(max_size=300), st.booleans(), st.booleans())
+def test_tags__of_any_bytes_are_text(page: bytes, parts: bool, texts: bool) -> None:
     """Nothing is read beyond the page, and all of it can be written down."""
-    for element, attributes in read_tags(page, parts=parts):
+    for element, attributes in read_tags(page, parts=parts, texts=texts):
         assert element in ELEMENTS
         for name, text in attributes.items():
             assert name in ATTRIBUTES
             assert len(text.encode()) <= 3 * len(page) + 8
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("<a href=x>one</a> two", ["one"]),
+        ("before <a href=x> one\n\t <b>t</b>wo </a>", ["one two"]),
+        ("<p><a href=x>&lt;1&gt; caf&eacute; é</a>", ["<1> café é"]),
+        ("<a href=x>1 < 2</a>", ["1 < 2"]),
+        ("<a href=x>one<a href=y>two</a>three", ["one", "two"]),
+        ("<a href=x>o<!-- no -->n<script>no</script>e<style>no</style><?no?></a>", ["one"]),
+        ("<a href=x><img src=i>one<template>no<a href=y>no</a></template></a>", ["one"]),
+        ("<a href=x></a><a href=y> </a><a href=z>", [None, "", None]),
+        ("<a href=x>to the end", ["to the end"]),
+        ("<a name=here>no link</a><a href=x>one</a>", ["one"]),
+        ("<area href=x>one<a href=y>two</A >three", [None, "two"]),
+        ("<svg><a xlink:href=x>one<title>two</title></a></svg>", ["onetwo"]),
+    ],
+)
+def test_texts__are_what_links_hold(page: str, said: list[str | None]) -> None:
+    """From tag to end tag, or to the next link; without comments, scripts and templates, blanks made one."""
+    for parts in (False, True):
+        tags = read_tags(page.encode(), parts=parts, texts=True)
+        links = [attributes for element, attributes in tags if element in ("a", "area") and len(attributes) > 0]
+        assert [attributes.get("text") for attributes in links if "name" not in attributes] == said
+        plain = [(element, {**attributes}) for element, attributes in tags]
+        for element, attributes in plain:
+            if element == "a":
+                attributes.pop("text", None)
+        assert plain == read_tags(page.encode(), parts=parts), "nothing else is changed by it"
+
+
+def test_texts__of_a_page_with_many() -> None:
+    """However many pieces there are, each is where it belongs."""
+    page = "".join(f"<a href={number}>n<i>u</i>m<b>b</b>er {number}</a>" for number in range(5000))
+    tags = read_tags(page.encode(), texts=True)
+    assert [attributes["text"] for _, attributes in tags] == [f"number {number}" for number in range(5000)]
