@@ -177,8 +177,8 @@ class Cluster:
         visit, turn = held.pop(self.chance.randrange(len(held)))
         frontier.settle(visit, turn, None)
         self.fetched[turn.url] += 1
-        targets, kinds = frontier.found.follow(visit.site, turn, parsed(turn.url, *self.links(turn.url)))
-        frontier.visited(turn, targets, kinds)
+        links, _ = frontier.found.follow(visit.site, turn, parsed(turn.url, *self.links(turn.url)))
+        frontier.visited(turn, links.targets, links.kinds)
         frontier.leave(visit, took=0.0)
 
     def exchange(self, number: int) -> None:
