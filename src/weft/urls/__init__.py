@@ -29,7 +29,7 @@ from weft.urls.address import (
     web_port,
 )
 from weft.urls.fingerprint import fingerprint, fingerprints, signed
-from weft.urls.normal import PLAIN_RULES, Unusable, UrlRules, normal_form
+from weft.urls.normal import PLAIN_RULES, Unusable, UrlRules, credentials_of, normal_form, without_credentials
 from weft.urls.shape import DYNAMIC_EXTENSIONS, extension, is_dynamic
 from weft.urls.site import (
     Parts,
@@ -51,6 +51,7 @@ __all__ = [
     "SpecialRange",
     "Unusable",
     "UrlRules",
+    "credentials_of",
     "extension",
     "fingerprint",
     "fingerprints",
@@ -71,4 +72,5 @@ __all__ = [
     "surt",
     "target_of",
     "web_port",
+    "without_credentials",
 ]

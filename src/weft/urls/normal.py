@@ -12,10 +12,10 @@ which is what browsers do (by ada); on top of it come the nine rules of P3, sect
 9. well-known trailing file names removed (switch, off).
 
 What a server could tell apart stays apart: the order of query parameters, doubled slashes, an empty query, a
-stray ``%``. Two things go beyond the rules. A user name and password are dropped: a crawler must not use the
-credentials that a link happens to carry, and the page they guard is not public. One dot at the end of a host
-name is dropped: ``example.org.`` is the same name in the DNS, and as a second site it would get a second
-share of politeness.
+stray ``%``. Two things go beyond the rules. A URL with a user name or password has no normal form: a crawler must
+not use the credentials that a link happens to carry, and the page they guard is not public; a seed's are taken off
+before (`credentials_of`). One dot at the end of a host name is dropped: ``example.org.`` is the same name in the DNS,
+and as a second site it would get a second share of politeness.
 
 Invariant: ``normal_form(normal_form(text)) == normal_form(text)``, no text raises, and the time is linear in
 its length.
@@ -37,8 +37,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple, Self
+from urllib.parse import unquote
 
-from ada_url import join_url, normalize_url
+from ada_url import URL, join_url, normalize_url
 
 from weft.settings import setting
 from weft.urls.site import registrable
@@ -52,6 +53,7 @@ class Unusable(StrEnum):
     NO_SCHEME = "no-scheme", "It does not begin with a scheme, and no usable base says what it is relative to"
     SCHEME = "scheme", "Its scheme is neither http nor https"
     HOST = "host", "Its host name is missing or cannot be one, or its port is not a number up to 65535"
+    CREDENTIALS = "credentials", "It carries a user name or password, which only a seed may do"
 
     def __new__(cls, word: str, sentence: str) -> Self:
         """A member whose value is the word."""
@@ -92,6 +94,7 @@ _stray_percent = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _scheme = re.compile(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.\-\t\r\n]*):")
 _index_name = re.compile(r"/(?:index|default)\.(?:[spx]?html?|php\d?|aspx?|jsp[ax]?|jsf|cfm|cgi)\Z", re.IGNORECASE)
 _NO_BREAKS = str.maketrans("", "", "\t\r\n")  # the parser ignores them anywhere
+_userinfo = re.compile(r"(//|^(?!mailto:)[^/?#\s:@]+:)[^/?#\s]*@")
 _odd_surrogate = re.compile("[\ud800-\udfff]")
 
 _HEX = "0123456789ABCDEFabcdef"
@@ -126,6 +129,34 @@ def normal_form(text: str, base: str | None = None, rules: UrlRules = PLAIN_RULE
     if rules is PLAIN_RULES or isinstance(url, Unusable):
         return url
     return _heuristics(url, rules)
+
+
+def credentials_of(text: str) -> tuple[str, tuple[str, str] | None]:
+    """A URL without its user name and password, and these, if it has them.
+
+    >>> credentials_of("http://me:p%40ss@example.org/a"), credentials_of("http://example.org/@a")
+    (('http://example.org/a', ('me', 'p@ss')), ('http://example.org/@a', None))
+    """
+    if "@" not in text:
+        return text, None
+    try:
+        url = URL(text)
+    except ValueError:
+        return text, None
+    if not (url.username or url.password):
+        return text, None
+    found = unquote(url.username), unquote(url.password)
+    url.username = url.password = ""
+    return url.href, found
+
+
+def without_credentials(text: str) -> str:
+    """A text that may be a URL, to be shown to people: what stands for a user and password is left out.
+
+    >>> without_credentials("ftp://me:secret@example.org/")
+    'ftp://…@example.org/'
+    """
+    return _userinfo.sub(r"\1…@", text)
 
 
 class _Anchors(NamedTuple):
@@ -174,9 +205,8 @@ def _parsed(text: str, base: str | None) -> str | Unusable:
     if "#" in url:
         url = url[: url.index("#")]
     path = url.index("/", 8)
-    if "@" in url and (at := url.find("@", 8, path)) >= 0:
-        url = url[: url.index("/") + 2] + url[at + 1 :]
-        path = url.index("/", 8)
+    if "@" in url and url.find("@", 7, path) >= 0:
+        return Unusable.CREDENTIALS
     if url[path - 1] == "." or ".:" in url[:path]:
         url = _without_last_dot(url, path)
     if "%" in url and _unfinished_triplet(url):

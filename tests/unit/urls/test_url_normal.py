@@ -121,8 +121,9 @@ def test_normal_form__obeys_rules_1_to_7_of_p3(text: str, url: str) -> None:
 @pytest.mark.parametrize(
     ("text", "url"),
     [
-        ("http://user:secret@example.org/a@b", "http://example.org/a@b"),
-        ("http://user@example.org:8080/", "http://example.org:8080/"),
+        ("http://user:secret@example.org/a@b", Unusable.CREDENTIALS),
+        ("http://@example.org/a@b", "http://example.org/a@b"),
+        ("http://user@example.org:8080/", Unusable.CREDENTIALS),
         ("http://example.org./a", "http://example.org/a"),
         ("http://example.org.:8080/a", "http://example.org:8080/a"),
         ("http://example.org../a", "http://example.org../a"),
@@ -140,8 +141,8 @@ def test_normal_form__obeys_rules_1_to_7_of_p3(text: str, url: str) -> None:
         ("http://example.org/half\ud800", "http://example.org/half%EF%BF%BD"),
     ],
 )
-def test_normal_form__decides_what_the_rules_leave_open(text: str, url: str) -> None:
-    """Credentials and one last dot go; queries, doubled slashes and stray percent signs stay."""
+def test_normal_form__decides_what_the_rules_leave_open(text: str, url: str | Unusable) -> None:
+    """Credentials are refused, one last dot goes; queries, doubled slashes and stray percent signs stay."""
     assert normal_form(text) == url
 
 

@@ -212,14 +212,19 @@ def test_urlcanon__semantic_precise(shared: Shared) -> None:
     """All 280 come out as expected there without the fragment, as listed here, or are no URLs of the web."""
     vectors = json.loads(shared("url-urlcanon/semantic_precise.json").read_text())
     assert vectors.keys() >= PRECISE.keys()
+    with_credentials = 0
     for text, expected in vectors.items():
         octets = text.encode("latin-1").decode("utf-8", "surrogateescape")  # the file writes bytes as characters
         if text in PRECISE:
             assert normal_form(octets) == PRECISE[text] != expected, text
+        elif normal_form(octets) is Unusable.CREDENTIALS:  # there they are cut out of the URL
+            with_credentials += 1
+            assert "@" in text, text
         elif expected.startswith(("http:", "https:")):
             assert normal_form(octets) == expected.partition("#")[0], text
         else:
             assert normal_form(octets) is Unusable.SCHEME, text
+    assert with_credentials == 15
 
 
 def test_urlcanon__whatever_they_feed_is_idempotent(shared: Shared) -> None:
