@@ -64,6 +64,11 @@ class Reason(Enum):
     NO_ANSWER = "no-answer", True, "the server closed the connection without an answer"
     TIMEOUT = "timeout", True, "the answer did not come in time"
     RESET = "reset", True, "the connection broke before the answer was complete"
+    OUTCOME_UNKNOWN = (
+        "outcome-unknown",
+        False,
+        "it was sent, must not be sent twice, and the crawl ended before an answer",
+    )
     # An answer came that cannot be used.
     BAD_ANSWER = "bad-answer", False, "the answer is not HTTP that can be understood"
     HEADERS = "headers", False, "the answer's header is larger than the limit"

@@ -203,10 +203,15 @@ class Discovery:
         self._remembered.added(added)
         return Links(targets, kinds, _kept(labels, holes) if labels else None)
 
-    def offer_url(self, url: str, kind: int, depth: int, via: int, score: float = 0.0) -> Reason | None:
-        """Offer one URL in normal form, found on the page with the id `via`; the reason if it is refused."""
+    def offer_url(
+        self, url: str, kind: int, depth: int, via: int, score: float = 0.0, *, target: int | None = None
+    ) -> Reason | None:
+        """Offer one URL in normal form, found on the page with the id `via`; the reason if it is refused.
+
+        `target` is its id where that is not the URL's fingerprint.
+        """
         batch: list[Found] = []
-        reason = self._consider(url, fingerprint(url), kind, depth, via, batch, score)
+        reason = self._consider(url, fingerprint(url) if target is None else target, kind, depth, via, batch, score)
         if batch:
             self._offer(batch, via)
         elif reason is not None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.clock import Clock
+from weft.errors import UsageError
 from weft.frontier.arrivals import Arrivals
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.contract import Begun, Link, Message, Orders, Report
@@ -36,6 +37,7 @@ from weft.frontier.schedule import Schedule, Visit
 from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import Seen
 from weft.frontier.sites import Errand, Overrides, RobotsRecord, Site
+from weft.frontier.special import Special, Specials
 from weft.model import FIRST_REQUISITE, Kind, Reason, Turn
 from weft.ordering import Ordering, Scored
 from weft.ordering.heaps import TwoLevelHeap
@@ -76,6 +78,7 @@ class LocalFrontier:
         oracle: Oracle | None = None,
         seed: int = 0,
         capacity: int = 1 << 27,
+        private: bool = False,
     ) -> None:
         self._clock = clock
         self._politeness = politeness
@@ -101,7 +104,7 @@ class LocalFrontier:
             if isinstance(ordering, Scored)
             else None
         )
-        self._log = FrontierLog(path)
+        self._log = FrontierLog(path, private=private)
         self.scope = Scope(selection)
         self.found = Discovery(
             seen=self._seen,
@@ -153,6 +156,8 @@ class LocalFrontier:
         self._departures = Departures(
             holdings=self.holdings, found=self.found, schedule=self.schedule, sites=self._sites, pages=self._pages
         )
+        self.specials = Specials()
+        self.unknown: list[Turn] = []  # what was sent once by an earlier run, and nobody knows what came of it
         self._mail = Correspondence()
         self._admitted: list[str] = []  # into the scope, since the last commit
         self._packed_taken = 0
@@ -218,6 +223,25 @@ class LocalFrontier:
     def offer(self, url: str, kind: int, depth: int, via: int, score: float = 0.0) -> Reason | None:
         """Offer one URL in normal form, found on the page with the id `via`; the reason if it is refused."""
         return self.found.offer_url(url, kind, depth, via, score)
+
+    def request(
+        self, url: str, special: Special, depth: int, via: int, score: float = 0.0, *, kind: int = Kind.REQUEST
+    ) -> Reason | None:
+        """Offer one URL that is to be asked for in a way of its own; the reason if it is refused."""
+        if not self.holdings.alone:
+            raise UsageError("a request has headers or a body, and there are several workers", todo="run one worker")
+        target = special.id(url)
+        if self._seen.find(target) >= 0:
+            return None
+        reason = self.found.offer_url(url, kind, depth, via, score, target=target)
+        page = self._seen.find(target)
+        if page >= 0:
+            self.specials.add(page, special)
+        return reason
+
+    def knows(self, url: str) -> bool:
+        """Was a URL found before?"""
+        return self._seen.find(fingerprint(url)) >= 0
 
     def admit(self, url: str) -> None:
         """Let the place of a seed, or the place where it was redirected to, into the scope."""
@@ -321,10 +345,14 @@ class LocalFrontier:
         visit.pages -= 1
         self._spend(turn.kind, -1)
         self._heaps.push(visit.site.number, turn.page)
+        if self.specials.of:
+            self.specials.withdraw(turn.page)
 
     def will_retry(self, turn: Turn, reason: Reason | None) -> bool:
         """Is a page that came to this to be tried again?"""
-        return reason is not None and reason.retry and turn.attempt <= len(self._pauses)
+        if reason is None or not reason.retry or turn.attempt > len(self._pauses):
+            return False
+        return not self.specials.of or self.specials.may_retry(turn.page, reason)
 
     def settle(self, visit: Visit, turn: Turn, reason: Reason | None) -> None:
         """The turn is over: its page is done, or comes back after a pause."""
@@ -338,7 +366,11 @@ class LocalFrontier:
             pages.attempts[page] = turn.attempt
             self.schedule.delay(page, visit.site.number, due)
             pages.delayed.append((page, turn.attempt, due - now + self._clock.wall()))
+            if self.specials.of:
+                self.specials.withdraw(page)
         else:
+            if self.specials.of:
+                self.specials.over(page)
             pages.attempts.pop(page, None)
             pages.settled.append(page)
             pages.begun[visit.site.number] = True
@@ -358,6 +390,8 @@ class LocalFrontier:
         self._spend(turn.kind, -1)
         self._pages.attempts[turn.page] = turn.attempt
         self._heaps.push(visit.site.number, turn.page)
+        if self.specials.of:
+            self.specials.withdraw(turn.page)
 
     def _spend(self, kind: int, pages: int = 1) -> None:
         if kind < FIRST_REQUISITE:
@@ -370,6 +404,8 @@ class LocalFrontier:
         self._pages.refused.append(page)
         if self.on_refused is not None:
             self.on_refused(self._log.entry(page), reason)
+        if self.specials.of:
+            self.specials.over(page)
         if self._ranking is not None:
             self._ranking.over(page, fetched=False)
 
@@ -444,6 +480,7 @@ class LocalFrontier:
         self._pages.pack(commit)
         self._sites.pack(commit, wall - now)
         self.robots.pack(commit)
+        self.specials.pack(commit, clean=clean)
         if self._ranking is not None:
             self._ranking.pack(commit)
         self._mail.seal(batch, commit)
@@ -459,6 +496,7 @@ class LocalFrontier:
         """The packed record is on disk."""
         self._log.written()
         self._mail.committed(self._packed_taken)
+        self.specials.written()
 
     def commit(self, *, marks: dict[str, Mark], counts: bytes = b"", clean: bool = False, sync: bool = False) -> None:
         """Take what changed and write it, in one step."""
@@ -494,9 +532,19 @@ class LocalFrontier:
             self.scope.admit(url)
         self.holdings.groups.update(past.groups)
         self.found.restore(past.names, past.left)
+        unknown = past.unknown()
         self._pages.restore(past, self.set_back)
+        self.specials.restore(past.special(), ever=bool(past.requests))
+        for page in unknown:
+            url, via, _, depth, kind = self._log.entry(page)
+            self.unknown.append(Turn(page, self._seen.fingerprints[page], url, depth, kind, via, 1))
         self._restore_sites(past)
         return last
+
+    def give_up(self, turn: Turn) -> Site:
+        """What was sent once, and nobody knows what came of it, is done; its site."""
+        self._pages.settled.append(turn.page)
+        return self._sites.site(self._log.entry(turn.page).site)
 
     def _restore_sites(self, past: Past) -> None:
         """Put back what was known of sites. Any of them may have been visited until this moment."""

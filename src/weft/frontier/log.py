@@ -65,6 +65,8 @@ class Commit(msgspec.Struct, omit_defaults=True):
     rescored: bytes = b""  # pages whose scores changed, uint32
     rescores: bytes = b""  # … to these, float64
     edges: bytes = b""  # of visited pages, where scores are computed from them: page, number of links, these; int32
+    requests: list[tuple[int, bytes]] = []  # pages that are asked for in a way of their own: page, encoded `Special`
+    sent: list[tuple[int, bool]] = []  # pages that are about to be asked for, once, or are so no more
     scope: list[str] = []  # what redirected seeds added to the scope
     marks: dict[str, Mark] = {}  # how far every output file is valid that is not sealed
     counts: bytes = b""  # totals of the crawl so far, encoded by whoever counts
@@ -88,10 +90,13 @@ class Replayed(NamedTuple):
 class FrontierLog:
     """The log of one local frontier."""
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, private: bool = False) -> None:
         self._path = path
         self._read_only = read_only
-        self._file = os.open(path, os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        how = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT | os.O_APPEND
+        self._file = os.open(path, how, 0o600 if private else 0o644)
+        if private and not read_only:  # it may be older than what must not be read
+            os.fchmod(self._file, 0o600)
         self._length = 0  # of the records that are on disk
         self._written: mmap.mmap | bytes = b""  # these, as far as they were there when last looked for
         self._packed = b""  # the record that is to be written, or is being written

@@ -7,6 +7,8 @@ knows what its records mean for each other.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,6 +30,8 @@ class Past:
         self.states: dict[int, bytes] = {}  # by site: `SiteMemory`, encoded
         self.robots: dict[int, dict[str, bytes]] = {}  # by site and scheme: `RobotsRecord`, encoded
         self.retries: dict[int, tuple[int, float]] = {}  # pages to be tried again: tries so far, wall time
+        self.requests: dict[int, bytes] = {}  # by page: `Special`, encoded
+        self.sent: set[int] = set()  # pages that are sent once, and may have been
         self._sites: list[NDArray[np.int32]] = []
         self._settled: list[bytes] = []
         self._refused: list[bytes] = []
@@ -46,6 +50,9 @@ class Past:
         for number, scheme, record in commit.robots:
             self.robots.setdefault(number, {})[scheme] = record
         self.retries.update({page: (tries, wall) for page, tries, wall in commit.delayed})
+        self.requests.update(commit.requests)
+        for page, sent in commit.sent:
+            (self.sent.add if sent else self.sent.discard)(page)
         self._sites.append(rows["site"].copy())
         self._settled.append(commit.settled)
         self._refused.append(commit.refused)
@@ -59,6 +66,24 @@ class Past:
     def settled(self) -> NDArray[np.uint32]:
         """Pages that are done."""
         return np.frombuffer(b"".join(self._settled), np.uint32)
+
+    def unknown(self) -> list[int]:
+        """Pages that were sent for once and whose outcome is not known. From here on they count as done."""
+        pages = self._open(self.sent)
+        self._settled.append(np.array(pages, np.uint32).tobytes())
+        return pages
+
+    def special(self) -> dict[int, bytes]:
+        """The requests of pages that are not done, encoded."""
+        return {page: self.requests[page] for page in self._open(self.requests)}
+
+    def _open(self, pages: Collection[int]) -> list[int]:
+        """Those of some pages that are neither done nor refused."""
+        if not pages:
+            return []
+        found = np.array(sorted(pages), np.uint32)
+        left: list[int] = found[~np.isin(found, self.settled()) & ~np.isin(found, self.refused())].tolist()
+        return left
 
     def refused(self) -> NDArray[np.uint32]:
         """Pages that were refused when their turn came."""
