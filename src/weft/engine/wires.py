@@ -8,7 +8,7 @@ from typing import Protocol
 
 from weft.clock import Clock
 from weft.engine.drive import Ask
-from weft.engine.exchange import Asker, cut_of
+from weft.engine.exchange import Asker, cut_of, discreet
 from weft.engine.gate import Gate
 from weft.engine.hosting import Hosted
 from weft.engine.marker import Marker
@@ -86,7 +86,7 @@ class Wires:
         cut = cut_of(page)
         rest = None if closed_at is None else self.frontier.rest_after(visit, page.took, pause)
         if final and page.status and reason is not Reason.TYPE:
-            stored = self.store.archive(turn, page, cut=cut)
+            stored = self.store.archive(turn, discreet(page) if self.asker.guarded else page, cut=cut)
         self.store.note_page(
             turn,
             visit.site.name,

@@ -8,6 +8,8 @@ r"""Header lines. In: the lines of an answer's header as they came. Out: status,
 from __future__ import annotations
 
 import email.utils
+import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 
@@ -105,3 +107,40 @@ def keep_alive(headers: dict[str, str]) -> tuple[int | None, float | None]:
             elif name.lower() == "timeout":
                 idle = float(value[:9])
     return most, idle
+
+
+# What frames a message or names its receiver is the system's business.
+_OUR_OWN = frozenset(
+    ("host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "expect")
+)
+_token = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+").fullmatch
+_forbidden = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
+
+
+def check_headers(headers: Mapping[str, str] | None) -> None:
+    """Refuse request headers that cannot be sent, by name: a message never shows a value.
+
+    >>> check_headers({"Accept-Language": "de"})
+    >>> check_headers({"X": "a" + chr(10)})
+    Traceback (most recent call last):
+    ValueError: the value of the header 'X' has a line end or another control character
+    """
+    for name, value in (headers or {}).items():
+        if not _token(name):
+            raise ValueError(f"{name!r} is no name of a header")
+        if name.lower() in _OUR_OWN:
+            raise ValueError(f"the header {name!r} is not for settings: weft writes it")
+        if _forbidden(value):
+            raise ValueError(f"the value of the header {name!r} has a line end or another control character")
+
+
+def named_header(line: str) -> tuple[str, str]:
+    """A header as it is written in a message, such as on a command line.
+
+    >>> named_header("Accept-Language: de")
+    ('Accept-Language', 'de')
+    """
+    name, colon, value = line.partition(":")
+    if not colon or not name.strip():
+        raise ValueError("a header is written as 'Name: value'")
+    return name.strip(), value.strip()

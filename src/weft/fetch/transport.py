@@ -27,7 +27,7 @@ import pycurl
 
 from weft.clock import Clock
 from weft.fetch.endings import certificate_verdict, failure, is_careless_end
-from weft.fetch.headers import parse_head
+from weft.fetch.headers import check_headers, parse_head
 from weft.model import Page, Reason
 from weft.settings import setting
 
@@ -54,9 +54,15 @@ class Fetching:
         "gzip, deflate",
         "content codings to ask for; br and zstd are understood too, but archive readers do not replay them",
     )
-    proxy: str = setting("", "send every request through this proxy (http://…, socks5h://…)")
+    proxy: str = setting("", "send every request through this proxy (http://…, socks5h://…); env:NAME: see headers")
+    headers: dict[str, str] | None = setting(
+        None, "further headers of every request, robots.txt included; a value env:NAME is taken from the environment"
+    )
     verify_tls: bool = setting(False, "refuse expired, self-signed and otherwise doubtful certificates")
     ca_file: str = setting("", "certificate authorities to trust, as PEM; the system's own when empty")
+
+    def __post_init__(self) -> None:
+        check_headers(self.headers)
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -68,6 +74,9 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     max_bytes: int
     accepts: Callable[[str], bool] | None  # asked with the declared media type before a good answer's body is read
     last: bool  # close the connection when the answer is there
+    body: bytes | None = None  # of a POST; None for GET
+    shown: list[str] | None = None  # the headers as they are written down, where some of them are secret
+    shown_body: bytes = b""
 
 
 class Connection:
@@ -110,6 +119,7 @@ class _Slot:
         "may_open",
         "on_gone",
         "on_parted",
+        "posts",
         "request",
         "sent",
         "size",
@@ -129,6 +139,7 @@ class _Slot:
         self.headers: list[str] = []
         self.sent = b""  # the request as far as these headers make it
         self.is_new = self.is_last = False
+        self.posts = False  # libcurl was told to send a body
         self.added = False  # to libcurl's multi handle: without it, pycurl cannot tell us that a socket is closed
         self.may_open = False  # a connection: in the first transfer of a visit only
         self.connection: Connection | None = None
@@ -195,6 +206,16 @@ def _wanted(lines: list[bytes], accepts: Callable[[str], bool]) -> bool:
     return accepts("")
 
 
+def _give_body(slot: _Slot, body: bytes | None) -> None:
+    """Have libcurl send a body, or none any more."""
+    slot.posts = body is not None
+    if body is None:
+        slot.curl.setopt(pycurl.HTTPGET, 1)
+    else:
+        slot.curl.setopt(pycurl.POST, 1)
+        slot.curl.setopt(pycurl.POSTFIELDS, body)
+
+
 class Transport:
     """All connections of one worker."""
 
@@ -249,8 +270,11 @@ class Transport:
         if slot.headers != request.headers:
             slot.headers = request.headers
             lines = [line.encode("utf-8", "replace") for line in request.headers]
-            slot.sent = b"\r\n".join((b" HTTP/1.1", *lines, b"", b""))
+            shown = lines if request.shown is None else [line.encode("utf-8", "replace") for line in request.shown]
+            slot.sent = b"\r\n".join((b" HTTP/1.1", *shown, b"", b""))
             curl.setopt(pycurl.HTTPHEADER, lines)
+        if request.body is not None or slot.posts:
+            _give_body(slot, request.body)
         last = self._is_last(request)
         if slot.is_last is not last:
             slot.is_last = last
@@ -270,6 +294,8 @@ class Transport:
         if slot.done is not None:  # a transfer is under way: drop it, which closes its connection
             self._remove(slot)
             slot.done = None
+        if slot.posts:
+            _give_body(slot, None)
         if not slot.fds:
             self._free(slot)
             return
@@ -499,7 +525,10 @@ class Transport:
             url=request.url,
             status=status,
             reason=reason,
-            request=b"GET " + request.target.encode() + slot.sent,
+            request=(b"GET " if request.body is None else b"POST ")
+            + request.target.encode()
+            + slot.sent
+            + request.shown_body,
             head=head,
             headers=headers,
             body=slot.chunks[0] if len(slot.chunks) == 1 else b"".join(slot.chunks),

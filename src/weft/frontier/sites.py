@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from weft.fetch.cookies import Cookie, Jar
+from weft.fetch.headers import check_headers
 from weft.parse.robots import ALLOW_ALL, DISALLOW_ALL, Robots, parse_robots
 from weft.settings import setting
 from weft.urls import host_of, registered_domain
@@ -22,7 +23,12 @@ class SiteSettings:
     max_pages: int | None = setting(None, "pages of this site")
     max_depth: int | None = setting(None, "links away from a seed")
     robots: Literal["obey", "ignore"] | None = setting(None, "what to do about robots.txt")
-    headers: dict[str, str] | None = setting(None, "further request headers")
+    headers: dict[str, str] | None = setting(
+        None, "further headers of every request to it; a value env:NAME is taken from the environment"
+    )
+
+    def __post_init__(self) -> None:
+        check_headers(self.headers)
 
 
 PLAIN = SiteSettings()

@@ -32,6 +32,11 @@ class Storing:
     volume_bytes: int = setting(1_000_000_000, "a WARC volume is sealed when it has grown to so many bytes")
     prefix: str = setting("weft", "what the names of volumes begin with")
     part_bytes: int = setting(32_000_000, "a part of the columns is sealed when its journal has grown to so many bytes")
+    store_credentials: bool = setting(
+        False,
+        "keep in the archive what was sent in confidence: values of headers that are settings or an application's, "
+        "cookies of a crawl that sends such headers, bodies of POST; otherwise a mark stands in their place",
+    )
     sync: bool = setting(True, "have every commit survive a power failure, not only the end of the process")
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from weft.engine.exchange import Asker, cut_of, keeps_open, nothing_came, pause_of, redirect_of, verdict
+from weft.engine.exchange import Asker, cut_of, discreet, keeps_open, nothing_came, pause_of, redirect_of, verdict
 from weft.fetch.headers import parse_head
 from weft.frontier.politeness import Politeness
 from weft.frontier.sites import Site, SiteSettings
+from weft.frontier.special import Special
 from weft.model import Kind, Page, Reason, Turn
 from weft.parse.media import Wanted
 
@@ -231,3 +232,57 @@ def test_nothing_came__is_a_page_without_an_exchange() -> None:
     page = nothing_came(turn(), Reason.DNS_FAILED, NOW)
     assert (page.url, page.reason, page.fetched_at, page.closed) == (turn().url, Reason.DNS_FAILED, NOW, True)
     assert not any([page.status, page.request, page.head, page.body, page.address, page.connected_at])
+
+
+# --- secrets ---
+
+
+def test_headers__of_a_request_go_before_a_sites_and_those_before_everybodys() -> None:
+    """By name, in any spelling; what weft says by itself gives way; one Cookie line has both kinds of cookies."""
+    asker = Asker("weft/1", Wanted(), max_bytes=1000, encodings="gzip", headers={"X-A": "1", "accept": "a/b"})
+    site = Site(1, "site.test", SiteSettings(headers={"x-a": "2", "X-B": "3", "Cookie": "mine=1"}))
+    site.jar.store(["theirs=2"], NOW)
+    special = Special({"X-B": "4"}, None, repeat=False)
+    request = asker.page(site, turn(), special, last=True, now=NOW)
+    assert request.headers == [
+        "Host: site.test",
+        "User-Agent: weft/1",
+        "Accept-Encoding: gzip",
+        "x-a: 2",
+        "accept: a/b",
+        "X-B: 4",
+        "Cookie: mine=1; theirs=2",
+        "Connection: close",
+    ]
+    assert request.shown is not None
+    assert [line for line in request.shown if "(not kept)" in line] == [
+        "x-a: (not kept)",
+        "accept: (not kept)",
+        "X-B: (not kept)",
+        "Cookie: (not kept)",
+    ]
+
+
+def test_post__has_a_length_and_a_type_and_no_limit_of_types() -> None:
+    """A form unless something else is said; from then on cookies are secret."""
+    asker = Asker("weft/1", Wanted(), max_bytes=1000, encodings="")
+    site = Site(1, "site.test", SiteSettings())
+    site.jar.store(["id=7"], NOW)
+    plain = asker.page(site, turn(), last=False, now=NOW)
+    assert (plain.shown, asker.guarded) == (None, False)
+    request = asker.page(site, turn(), Special({}, b"a=b", repeat=False), last=False, now=NOW)
+    assert request.headers[-2:] == ["Content-Length: 3", "Content-Type: application/x-www-form-urlencoded"]
+    assert (request.body, request.shown_body, request.accepts) == (b"a=b", b"", None)
+    after = asker.page(site, turn(), last=False, now=NOW)
+    assert "Cookie: id=7" in after.headers
+    assert after.shown is not None
+    assert "Cookie: (not kept)" in after.shown
+
+
+def test_discreet__leaves_out_the_cookies_that_are_set() -> None:
+    """Every one of them, and nothing else."""
+    page = answer("HTTP/1.1 200 OK\nSet-Cookie: a=1; Path=/\nX: y\nset-cookie: b=2")
+    assert discreet(page).head == (
+        b"HTTP/1.1 200 OK\r\nSet-Cookie: (not kept)\r\nX: y\r\nset-cookie: (not kept)\r\n\r\n"
+    )
+    assert discreet(answer("HTTP/1.1 200 OK\nX: y")).head == b"HTTP/1.1 200 OK\r\nX: y\r\n\r\n"
