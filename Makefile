@@ -51,7 +51,7 @@ bench: setup $(BENCH)  ## Compare with the bare loop and with Scrapy; PARTS="wor
 soak: setup  ## Long runs: the slow versions of the promises.
 	@$(BIN)/python -m pytest -s -m soak
 
-docs: $(READY)  ## Write the generated pages of docs/reference anew.
+docs: $(READY)  ## Write the generated pages of docs/reference, and the typed keywords, anew.
 	@$(BIN)/python -m weft.cli.reference docs/reference
 
 clean:  ## Remove what make has made.

@@ -10,7 +10,9 @@ Ten lines run a crawl with an application of one's own:
             for link in page.links:
                 yield weft.Request(link, priority=-link.count("/"))
 
-    weft.crawl(["https://example.org/"], out="example", application=Titles(), contact="me@example.org", max_pages=100)
+    weft.crawl("https://example.org/", out="example", application=Titles(), contact="me@example.org", max_pages=100)
+
+`help(weft.crawl)`, `help(weft.Application)`, `help(weft.FetchedPage)` and `help(weft.Request)` say the rest.
 """
 
 from __future__ import annotations
@@ -20,13 +22,15 @@ from typing import TYPE_CHECKING, Any
 from weft.version import __version__
 
 if TYPE_CHECKING:
-    from weft.app import Summary, crawl
+    from weft.api import crawl, crawl_async
+    from weft.app import Summary
     from weft.engine.application import Application, FetchedPage, Request, Together
 
-__all__ = ["Application", "FetchedPage", "Request", "Summary", "Together", "__version__", "crawl"]
+__all__ = ["Application", "FetchedPage", "Request", "Summary", "Together", "__version__", "crawl", "crawl_async"]
 
 _HOMES = {
-    "crawl": "weft.app",
+    "crawl": "weft.api",
+    "crawl_async": "weft.api",
     "Summary": "weft.app",
     "Application": "weft.engine.application",
     "FetchedPage": "weft.engine.application",
@@ -42,3 +46,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'weft' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,6 +7,8 @@ made or opened, and workers are started under a watchdog; `work.py` has the wiri
 from __future__ import annotations
 
 import asyncio
+import base64
+import dataclasses
 import os
 import subprocess
 import sys
@@ -20,22 +22,29 @@ import uvloop
 
 from weft.clock import Clock, SystemClock
 from weft.config import Settings
-from weft.directory import Plan, check_directory, locked, write_settings
-from weft.engine.application import Application, Together
-from weft.engine.hosting import check_application
+from weft.directory import Plan, check_directory, locked, remove_crawl, write_settings
 from weft.engine.messages import Messages
 from weft.engine.progress import Counts, Statistics, together
+from weft.engine.stopping import Stopping
 from weft.engine.watchdog import Restart, Watchdog
 from weft.errors import UsageError
 from weft.fetch.dns import Resolver
 from weft.frontier.contract import STOPPED
 from weft.frontier.embedded import EmbeddedFrontier
-from weft.frontier.log import DEEPEST
 from weft.frontier.pace import Speed
 from weft.frontier.scope import Scope
 from weft.handover import hand_over
 from weft.model import Kind
-from weft.urls import host_of, is_loopback, is_loopback_name, literal_address, normal_form, site_of
+from weft.urls import (
+    credentials_of,
+    host_of,
+    is_loopback,
+    is_loopback_name,
+    literal_address,
+    normal_form,
+    site_of,
+    without_credentials,
+)
 from weft.work import Watch, gate_of, oracle_of, ordering_of, rare_collections, work
 
 
@@ -61,11 +70,15 @@ class Summary:
     @property
     def failed(self) -> bool:
         """Did not one page come, though nobody stopped the crawl?"""
-        return self.counts.good == 0 and self.why not in (STOPPED, "interrupted", "terminated")
+        return self.counts.good == 0 and self.why not in (STOPPED, "interrupted", "terminated", "cancelled")
 
 
-def usable_seeds(texts: Iterable[str], *, where: str, strict: bool = False) -> tuple[list[str], list[str]]:
+def usable_seeds(
+    texts: Iterable[str], *, where: str, strict: bool = False, credentials: dict[str, str] | None = None
+) -> tuple[list[str], list[str]]:
     """The seeds in normal form, and a line for each one that cannot be used. A host name alone means its home page.
+
+    User names and passwords in them go into `credentials`, by site; without it, such seeds cannot be used.
 
     >>> usable_seeds(["example.org", "mailto:x"], where="the command line")
     (['http://example.org/'], ["the command line, line 2: scheme: 'mailto:x'"])
@@ -76,11 +89,15 @@ def usable_seeds(texts: Iterable[str], *, where: str, strict: bool = False) -> t
         written = text.strip()
         if not written or written.startswith("#"):
             continue
-        url = normal_form(written if ":" in written.partition("/")[0] else f"http://{written}")
-        if type(url) is str:
-            seeds[url] = None
-        else:
-            unusable.append(f"{where}, line {number}: {url}: {written!r}")
+        whole = written if ":" in written.partition("/")[0] else f"http://{written}"
+        bare, found = (whole, None) if credentials is None else credentials_of(whole)
+        url = normal_form(bare)
+        if type(url) is not str:
+            unusable.append(f"{where}, line {number}: {url}: {without_credentials(written)!r}")
+            continue
+        seeds[url] = None
+        if found is not None and credentials is not None:
+            _note_credentials(credentials, site_of(url), ":".join(found))
     if unusable and strict:
         raise UsageError(
             f"{len(unusable)} seeds cannot be used, the first: {unusable[0]}", todo="mend them, or leave --strict out"
@@ -93,34 +110,38 @@ def usable_seeds(texts: Iterable[str], *, where: str, strict: bool = False) -> t
     return list(seeds), unusable
 
 
-def crawl(
-    seeds: Iterable[str],
-    out: str | Path,
-    *,
-    application: Application | Together | None = None,
-    watch: Watch | None = None,
-    **settings: Any,
-) -> Summary:
-    """Crawl from Python: the same as `weft crawl`, each setting by its name. An application chooses what to request.
+def _note_credentials(credentials: dict[str, str], site: str, found: str) -> None:
+    if credentials.setdefault(site, found) != found:
+        raise UsageError(
+            "seeds of one site carry different user names or passwords", where=site, todo="give one of them"
+        )
 
-    With an application the scope is `all` and the depth has no limit unless they are given: what is crawled is the
-    application's choice.
-    """
-    usable, _ = usable_seeds(seeds, where="the seeds", strict=True)
-    if application is not None:
-        check_application(application)
-        settings = {"scope": "all", "max_depth": DEEPEST, "max_depth_dynamic": DEEPEST} | settings
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
-    chosen = Settings().with_values(plain, where="weft.crawl")
-    return run(Plan(seeds=usable, out=Path(out), settings=chosen, application=application), watch=watch)
+
+def with_credentials(settings: Settings, credentials: dict[str, str]) -> Settings:
+    """The same settings with the user names and passwords of seeds as headers of their sites (RFC 7617)."""
+    changed = {}
+    for site, found in credentials.items():
+        own = settings.overrides.of(site)
+        basic = f"Basic {base64.b64encode(found.encode()).decode()}"
+        changed[site] = dataclasses.replace(own, headers={**(own.headers or {}), "Authorization": basic})
+    if not changed:
+        return settings
+    overrides = dataclasses.replace(settings.overrides, sites={**settings.overrides.sites, **changed})
+    return dataclasses.replace(settings, overrides=overrides)
 
 
 def run(
-    plan: Plan, *, clock: Clock | None = None, watch: Watch | None = None, show: Callable[[str], None] | None = None
+    plan: Plan,
+    *,
+    clock: Clock | None = None,
+    watch: Watch | None = None,
+    show: Callable[[str], None] | None = None,
+    stopping: Stopping | None = None,
 ) -> Summary:
     """Run a crawl, or go on with the one in its directory, until it is done or stopped.
 
-    `watch` is told how it goes, a few times a second; `show` what there is to say, line by line.
+    `watch` is told how it goes, a few times a second; `show` what there is to say, line by line. No event loop may run
+    in the thread. Signals stop the crawl where they come to it; `stopping` does from any thread.
     """
     clock = clock or SystemClock()
     ordering = ordering_of(plan)
@@ -128,7 +149,10 @@ def run(
     oracle_of(plan).check(ordering.name, getattr(ordering, "needs", ()))
     Speed.parse(plan.settings.running.speed)
     refused = _refused_seeds(plan)
+    plan.settings.revealed()
     uvloop.run(_check_network(plan, clock))
+    if plan.fresh:
+        remove_crawl(plan.out)
     check_directory(plan)
     workers = _workers(plan)
     with locked(plan.out):
@@ -137,6 +161,8 @@ def run(
         path = plan.out / "frontier.db"
         if not path.exists():
             EmbeddedFrontier.create(path, by_size=ordering.by_size, seeds=plan.seeds)
+        if plan.private:  # the cookies of a login may go through it
+            path.chmod(0o600)
         hub = EmbeddedFrontier(path, clock)
         try:
             hub.prepare(
@@ -152,9 +178,9 @@ def run(
             watch = watch or (lambda _statistics: None)
             if workers == 1 and not plan.watched:
                 with rare_collections():
-                    why = uvloop.run(work(plan, 0, hub, clock, watch, messages.say))
+                    why = uvloop.run(work(plan, 0, hub, clock, watch, messages.say, stopping))
             else:
-                why = _watched(plan, workers, hub, clock, watch, messages)
+                why = _watched(plan, workers, hub, clock, watch, messages, stopping)
             total = _together(hub)
             total.pending += hub.waiting()
             hub.set("over", why)
@@ -196,7 +222,15 @@ def _workers(plan: Plan) -> int:
     return wanted
 
 
-def _watched(plan: Plan, workers: int, hub: EmbeddedFrontier, clock: Clock, watch: Watch, messages: Messages) -> str:
+def _watched(
+    plan: Plan,
+    workers: int,
+    hub: EmbeddedFrontier,
+    clock: Clock,
+    watch: Watch,
+    messages: Messages,
+    stopping: Stopping | None,
+) -> str:
     """Run the workers as processes of their own, under a watchdog."""
 
     def start(number: int) -> subprocess.Popen[bytes]:
@@ -219,7 +253,7 @@ def _watched(plan: Plan, workers: int, hub: EmbeddedFrontier, clock: Clock, watc
         on_restart=lambda restart: hub.note_restart(msgspec.to_builtins(restart)),
         is_over=lambda: bool(hub.get("over")),
     )
-    watchdog.run(lambda: watch(_together(hub)))
+    watchdog.run(lambda: watch(_together(hub)), stopping)
     return watchdog.why or str(hub.get("over"))
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -88,11 +90,15 @@ class Settings:
                 raise UsageError(
                     f"unknown section '[{name}]'", where=str(path), todo=f"known: {', '.join([*SECTIONS, 'sites'])}"
                 )
-        changed = self._with_sections(found, str(path))
+        return self._with_sections(found, str(path)).with_sites(sites, where=str(path))
+
+    def with_sites(self, sites: Mapping[str, Mapping[str, Any]], *, where: str) -> Settings:
+        """The same with the settings of single sites, by name."""
         overrides = {
-            name: build(SiteSettings, values, where=str(path), key=f'sites."{name}".') for name, values in sites.items()
+            name: build(SiteSettings, dict(values), where=where, key=f'sites."{name}".')
+            for name, values in sites.items()
         }
-        return dataclasses.replace(changed, overrides=Overrides(sites={**self.overrides.sites, **overrides}))
+        return dataclasses.replace(self, overrides=Overrides(sites={**self.overrides.sites, **overrides}))
 
     def _with_sections(self, changed: dict[str, dict[str, Any]], where: str) -> Settings:
         sections = {}
@@ -103,19 +109,62 @@ class Settings:
         return dataclasses.replace(self, **sections)
 
     def to_toml(self) -> str:
-        """All settings as a settings file."""
+        """All settings as a settings file; secrets are named and not shown."""
+        shown = self._each_secret(_hide)
         lines = []
         for section, names in SECTIONS.items():
             lines.append(f"[{section}]")
-            held = getattr(self, section)
+            held = getattr(shown, section)
             lines += [f"{name} = {_toml(value)}" for name in names if (value := getattr(held, name)) is not None]
             lines.append("")
-        for name, site in self.overrides.sites.items():
-            lines.append(f"[sites.{json.dumps(name)}]")
-            values = ((known.name, getattr(site, known.name)) for known in dataclasses.fields(site))
-            lines += [f"{key} = {_toml(value)}" for key, value in values if value is not None]
-            lines.append("")
+        for name, site in shown.overrides.sites.items():
+            lines += _site_toml(name, site)
         return "\n".join(lines)
+
+    # Secrets.
+
+    @property
+    def secret(self) -> bool:
+        """Is there anything in them that is nobody else's business?"""
+        return bool(self.fetching.headers or _password(self.fetching.proxy)) or any(
+            site.headers for site in self.overrides.sites.values()
+        )
+
+    def secrets_toml(self) -> str:
+        """What `to_toml` does not show, as a settings file; "" where that is nothing."""
+        shown = self._each_secret(_hide)
+        lines = []
+        if shown.fetching != self.fetching:
+            values = {"headers": self.fetching.headers, "proxy": self.fetching.proxy}
+            lines = ["[fetching]", *(f"{key} = {_toml(value)}" for key, value in values.items() if value), ""]
+        for name, site in self.overrides.sites.items():
+            if shown.overrides.sites[name] != site:
+                lines += _site_toml(name, site)
+        return "\n".join(lines)
+
+    @property
+    def incomplete(self) -> bool:
+        """Is a secret named whose value is not there?"""
+        headers = [self.fetching.headers, *(site.headers for site in self.overrides.sites.values())]
+        return HIDDEN in self.fetching.proxy or any(HIDDEN in (given or {}).values() for given in headers)
+
+    def revealed(self) -> Settings:
+        """The same with values written as env:NAME taken from the environment."""
+        return self._each_secret(_from_environment, whole_proxy=True)
+
+    def _each_secret(self, change: Callable[[str], str], *, whole_proxy: bool = False) -> Settings:
+        """The same with every header value and the proxy's password changed."""
+
+        def headers(given: dict[str, str] | None) -> dict[str, str] | None:
+            return None if given is None else {name: change(value) for name, value in given.items()}
+
+        proxy = change(self.fetching.proxy) if whole_proxy else _proxy(self.fetching.proxy, change)
+        fetching = dataclasses.replace(self.fetching, headers=headers(self.fetching.headers), proxy=proxy)
+        sites = {
+            name: dataclasses.replace(site, headers=headers(site.headers))
+            for name, site in self.overrides.sites.items()
+        }
+        return dataclasses.replace(self, fetching=fetching, overrides=Overrides(sites=sites))
 
 
 SECTIONS: dict[str, list[str]] = {
@@ -150,6 +199,49 @@ def profile(name: str) -> Settings:
     if name not in PROFILES:
         raise UsageError(f"there is no profile called '{name}'", todo=f"choose one of: {', '.join(PROFILES)}")
     return Settings().with_values(PROFILES[name], where=f"profile {name}")
+
+
+HIDDEN = "(in secrets.toml)"  # stands for a secret in crawl.toml
+_ENVIRONMENT = "env:"
+
+
+def _hide(value: str) -> str:
+    """What is shown of a secret; that one stands in the environment is none."""
+    return value if value.startswith(_ENVIRONMENT) else HIDDEN
+
+
+def _from_environment(value: str) -> str:
+    if not value.startswith(_ENVIRONMENT):
+        return value
+    name = value.removeprefix(_ENVIRONMENT)
+    found = os.environ.get(name)
+    if not found:
+        raise UsageError(
+            f"the environment has no variable {name}, which a setting names", where=value, todo="set it, or the value"
+        )
+    return found
+
+
+def _proxy(url: str, change: Callable[[str], str]) -> str:
+    """A proxy with its password changed."""
+    password = _password(url)
+    if not password:
+        return url
+    start = url.rindex("@") - len(password)
+    return f"{url[:start]}{change(password)}{url[start + len(password) :]}"
+
+
+def _password(url: str) -> str:
+    """The password in a proxy's URL, as it is written."""
+    rest = url.partition("://")[2] or url
+    userinfo, at, _ = rest.rpartition("@")
+    return userinfo.partition(":")[2] if at else ""
+
+
+def _site_toml(name: str, site: SiteSettings) -> list[str]:
+    values = ((known.name, getattr(site, known.name)) for known in dataclasses.fields(site))
+    given = [f"{key} = {_toml(value)}" for key, value in values if value is not None]
+    return [f"[sites.{json.dumps(name)}]", *given, ""]
 
 
 def _toml(value: Any) -> str:

@@ -1,7 +1,8 @@
 """A crawl's directory: what says which crawl it is, and who may write in it. In: a plan. Out: an error, or leave.
 
 `crawl.toml` has the settings as resolved, `seeds.txt` the seeds. A second run in the same directory goes on with the
-crawl, and may change how fast it is run but not what it collects.
+crawl, and may change how fast it is run but not what it collects. Secrets (values of headers, a proxy's password) are
+in `secrets.toml`, which nobody but its owner can ever read; `crawl.toml` says only that they are there.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +24,10 @@ from weft.store.files import sync_folder, writing
 from weft.version import __version__
 
 FORMAT = 2  # of the directory; another one is not read
+SECRETS = "secrets.toml"
+# Everything that a crawl puts into its directory.
+_FILES = ("crawl.toml*", "secrets.toml*", "seeds.txt*", "frontier.db*", ".lock")
+_OURS = (*_FILES, "workers", "log", "volumes", "pages", "links", "urls")
 # Settings that make a crawl what it is: another run in the same directory must have the same.
 _FIXED = ("selection", "urls")
 
@@ -35,11 +41,17 @@ class Plan:
     settings: Settings
     application: Application | Together | None = None
     watched: bool = False  # run workers as processes of their own under a watchdog, be it only one
+    fresh: bool = False  # remove the crawl that is there
 
     @property
     def ordering(self) -> str:
         """The name of its ordering."""
         return "priority" if self.application is not None else self.settings.running.ordering
+
+    @property
+    def private(self) -> bool:
+        """May what the frontier remembers be secret: the cookies of a login, or what an application sends?"""
+        return self.application is not None or self.settings.secret
 
 
 def check_directory(plan: Plan) -> None:
@@ -89,7 +101,16 @@ def stored_plan(out: Path) -> Plan:
             "there is no crawl here", where=str(out), todo="give seeds to begin one, or the right directory"
         )
     seeds = (out / "seeds.txt").read_text(encoding="utf-8").split()
-    return Plan(seeds=seeds, out=out, settings=Settings().with_file(record))
+    settings = Settings().with_file(record)
+    if (out / SECRETS).exists():
+        settings = settings.with_file(out / SECRETS)
+    if settings.incomplete:
+        raise UsageError(
+            f"this crawl has secrets, and {SECRETS} is not there",
+            where=str(out),
+            todo="put it back, or give the headers or the proxy again with the seeds",
+        )
+    return Plan(seeds=seeds, out=out, settings=settings)
 
 
 def _digest(seeds: list[str]) -> str:
@@ -103,15 +124,49 @@ def write_settings(plan: Plan) -> None:
         f'[crawl]\nformat = {FORMAT}\nversion = "{__version__}"\n'
         f'ordering = "{plan.ordering}"\nseeds = "{_digest(plan.seeds)}"\n\n'
     )
-    for name, text in (("seeds.txt", "\n".join(plan.seeds) + "\n"), ("crawl.toml", head + plan.settings.to_toml())):
-        path = plan.out / name
-        with writing(path):
-            beside = path.with_suffix(path.suffix + ".new")
-            beside.write_text(text, encoding="utf-8")
-            with beside.open("rb") as file:
-                os.fsync(file.fileno())
-            beside.rename(path)
-            sync_folder(plan.out)
+    secrets = plan.settings.secrets_toml()
+    if secrets:
+        _put(plan.out / SECRETS, f"# Secrets of this crawl: for its owner only.\n\n{secrets}", mode=0o600)
+    _put(plan.out / "seeds.txt", "\n".join(plan.seeds) + "\n")
+    _put(plan.out / "crawl.toml", head + plan.settings.to_toml())
+    if not secrets:
+        with writing(plan.out / SECRETS):
+            (plan.out / SECRETS).unlink(missing_ok=True)
+
+
+def _put(path: Path, text: str, *, mode: int = 0o666) -> None:
+    """Write a file beside and then in place; at no moment can it be read by more people than `mode` says."""
+    with writing(path):
+        beside = path.with_suffix(path.suffix + ".new")
+        beside.unlink(missing_ok=True)
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.rename(path)
+        sync_folder(path.parent)
+
+
+def remove_crawl(out: Path) -> None:
+    """Remove the crawl in a directory. What is no crawl of ours, is running, or has files of others in it is left."""
+    if not (out / "crawl.toml").exists():
+        return  # new, or refused by `check_directory`
+    with locked(out):
+        found = sorted(out.iterdir())
+        foreign = [path.name for path in found if not any(path.match(pattern) for pattern in _OURS)]
+        if foreign:
+            raise UsageError(
+                f"there is more here than a crawl, and nothing was removed: {', '.join(foreign)}",
+                where=str(out),
+                todo="move it away, or choose another directory",
+            )
+        with writing(out):
+            for path in sorted(found, key=lambda path: path.name == "crawl.toml"):  # it goes last: it says what this is
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import os
 import platform
 import random
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ from weft.engine.hosting import Hosted, described
 from weft.engine.marker import Marker
 from weft.engine.network import LiveNetwork
 from weft.engine.progress import Counts, Progress, Statistics
+from weft.engine.stopping import Stopping
 from weft.engine.wires import Wires
 from weft.engine.worker import Worker
 from weft.errors import WeftError
@@ -74,10 +76,16 @@ def gate_of(plan: Plan) -> Gate:
 
 
 async def work(
-    plan: Plan, number: int, hub: EmbeddedFrontier, clock: Clock, watch: Watch, say: Callable[[str], None]
+    plan: Plan,
+    number: int,
+    hub: EmbeddedFrontier,
+    clock: Clock,
+    watch: Watch,
+    say: Callable[[str], None],
+    stopping: Stopping | None = None,
 ) -> str:
     """Do a worker's part of a crawl; why it stopped. What there is to tell is said as it happens."""
-    settings, out = plan.settings, plan.out
+    settings, out = plan.settings.revealed(), plan.out
     loop = asyncio.get_running_loop()
     own = out / "workers" / str(number)
     own.mkdir(parents=True, exist_ok=True)
@@ -110,6 +118,7 @@ async def work(
         ),
         oracle=oracle_of(plan),
         seed=settings.running.random_seed,
+        private=plan.private,
     )
     bus = Bus()
     bus.subscribe(_Faults(out / "log" / "faults.log", clock, say).on_event)
@@ -150,6 +159,9 @@ async def work(
             frontier.scope.wanted,
             max_bytes=settings.selection.max_bytes_page,
             encodings=settings.fetching.accept_encoding,
+            headers=settings.fetching.headers,
+            keeps=settings.storing.store_credentials,
+            guarded=settings.secret or frontier.specials.ever,
         ),
         gate=gate_of(plan),
         bus=bus,
@@ -169,7 +181,7 @@ async def work(
         watch(statistics)
 
     try:
-        await worker.run(tick)
+        await worker.run(tick, stopping)
     finally:
         apart.stop()
         marker.close()
@@ -180,18 +192,30 @@ async def work(
     return worker.why
 
 
+_collecting = threading.Lock()
+_seldom: list[tuple[int, int, int]] = []  # for each crawl in this process: what was usual before
+
+
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Have Python look for cycles seldom, and not in what is loaded: pages hold none, each look costs caches."""
-    usual = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    """Have Python look for cycles seldom, and not in what is loaded: pages hold none, each look costs caches.
+
+    Two crawls may run in two threads: the first to begin changes it, and the last to end changes it back.
+    """
+    with _collecting:
+        _seldom.append(_seldom[0] if _seldom else gc.get_threshold())
+        if len(_seldom) == 1:
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(50_000, 20, 20)
     try:
         yield
     finally:
-        gc.set_threshold(*usual)
-        gc.unfreeze()
+        with _collecting:
+            usual = _seldom.pop()
+            if not _seldom:
+                gc.set_threshold(*usual)
+                gc.unfreeze()
 
 
 def _warcinfo(settings: Settings) -> dict[str, str]:

@@ -9,12 +9,13 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import Parameter
 
-from weft.app import Summary, run, usable_seeds
+from weft.app import Summary, run, usable_seeds, with_credentials
 from weft.cli.display import Display, print_summary
 from weft.cli.options import CrawlOptions, given
 from weft.config import Settings, profile
 from weft.directory import Plan, stored_plan
 from weft.errors import UsageError
+from weft.fetch.headers import named_header
 
 
 def crawl(
@@ -25,6 +26,13 @@ def crawl(
     profile_name: Annotated[
         str | None, Parameter(name="--profile", help="Ready-made settings: wire, country or vn.")
     ] = None,
+    header: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="Header of every request, as 'Name: value'; a value env:NAME is taken from the environment.",
+            negative=(),
+        ),
+    ] = (),
     strict: Annotated[bool, Parameter(help="Refuse a seed list with an unusable line.", negative=())] = False,
     json: Annotated[bool, Parameter(help="Print the summary as JSON, and nothing else.", negative=())] = False,
     options: Any = CrawlOptions(),  # noqa: B008  every field is None
@@ -42,6 +50,8 @@ def crawl(
         weft crawl --seeds sites.txt --out country --profile country --contact me@example.org
     """
     flags = given(options)
+    if header:
+        flags["headers"] = _headers(header)
     plan = _plan(list(seed), seeds, out, config, profile_name, flags, strict=strict)
     display = Display(quiet=json)
     with display:
@@ -80,12 +90,21 @@ def _plan(
             settings=stored.settings.with_values(flags, where="the command line"),
             watched=True,
         )
-    usable, unusable = usable_seeds(texts, where=where, strict=strict)
+    found: dict[str, str] = {}
+    usable, unusable = usable_seeds(texts, where=where, strict=strict, credentials=found)
     for line in unusable[:20]:
         print(f"weft: skipped: {line}", file=sys.stderr)
     if len(unusable) > 20:
         print(f"weft: skipped: {len(unusable) - 20} more", file=sys.stderr)
-    return Plan(seeds=usable, out=out, settings=settings.with_values(flags, where="the command line"), watched=True)
+    settings = with_credentials(settings.with_values(flags, where="the command line"), found)
+    return Plan(seeds=usable, out=out, settings=settings, watched=True)
+
+
+def _headers(lines: tuple[str, ...]) -> dict[str, str]:
+    try:
+        return dict(map(named_header, lines))
+    except ValueError as error:
+        raise UsageError(str(error), where="--header", todo="write such as --header 'Accept-Language: de'") from error
 
 
 def _lines(file: Path) -> list[str]:

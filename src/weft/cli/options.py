@@ -31,6 +31,9 @@ TITLES = {
 }
 
 
+_ELSEWHERE = ("headers",)  # has a flag of another form: --header
+
+
 def _option(section: str, held: Any, known: dataclasses.Field[Any], order: int) -> tuple[str, Any, Any]:
     kind = typing.get_type_hints(held)[known.name]
     group = Group(TITLES[section], sort_key=10 + order)
@@ -66,7 +69,9 @@ def _options() -> type:
     fields = []
     for order, section in enumerate(SECTIONS):
         held = type(getattr(Settings(), section))
-        fields += [_option(section, held, known, order) for known in dataclasses.fields(held)]
+        fields += [
+            _option(section, held, known, order) for known in dataclasses.fields(held) if known.name not in _ELSEWHERE
+        ]
     made = dataclasses.make_dataclass("CrawlOptions", fields, frozen=True, kw_only=True)
     made.__module__ = __name__  # cyclopts takes a class without a home for a built-in one
     return made

@@ -1,4 +1,5 @@
-"""Writes the generated pages of the documentation: commands, settings, reasons, columns, kinds.
+"""Writes the generated pages of the documentation: commands, settings, reasons, columns, kinds, what Python has; and
+the module of typed keywords.
 
 `make docs` runs it; a test fails when a page is not what it would write.
 """
@@ -13,8 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 
+import weft
 from weft.cli import app
 from weft.cli.options import TITLES
+from weft.cli.reference_api import api_page, keywords
 from weft.config import PROFILES, SECTIONS, Settings
 from weft.frontier.sites import SiteSettings
 from weft.model import Kind, Reason
@@ -30,6 +33,7 @@ def pages() -> dict[str, str]:
         "settings.md": _settings(),
         "reasons.md": _reasons(),
         "columns.md": _columns(),
+        "api.md": api_page(_NOTE),
     }
 
 
@@ -137,3 +141,6 @@ if __name__ == "__main__":
     for name, text in pages().items():
         (folder / name).write_text(text, encoding="utf-8")
         print(folder / name)
+    module = Path(weft.__file__).parent / "keywords.py"
+    module.write_text(keywords(), encoding="utf-8")
+    print(module)

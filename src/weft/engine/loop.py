@@ -23,9 +23,10 @@ from weft.fetch.headers import header_values
 from weft.fetch.transport import Connection
 from weft.frontier.log import Entry
 from weft.frontier.schedule import Visit
+from weft.frontier.special import Special
 from weft.model import FIRST_REQUISITE, Kind, Page, Parsed, Reason, Turn
 from weft.parse.page import LargePage
-from weft.urls import fingerprint, literal_address, normal_form
+from weft.urls import fingerprint, literal_address, normal_form, origin_of
 
 _APART = Parsed("", "", "", "", "", [], [], follow=False, reason=None)  # stands for what is not known yet
 
@@ -86,6 +87,8 @@ class Loop:
         try:
             if turn is None and visit.errand is None:
                 return
+            if turn is not None and frontier.specials.of and not await self._promised(visit, turn):
+                return
             address, reason = await self._reach(visit)
             if reason is not None:
                 pause = self._unreached(visit, turn, None, reason)
@@ -101,8 +104,12 @@ class Loop:
                 go_on, pause = await ask_robots(self._wires, visit, connection)
                 turn = frontier.turn(visit) if go_on else None
             while turn is not None:
+                special = frontier.specials.get(turn.page) if frontier.specials.of else None
+                if special is not None and not self._may_send(turn, special):
+                    frontier.give_back(visit, turn)
+                    break
                 request = self._wires.asker.page(
-                    site, turn, last=visit.pages >= frontier.per_visit(site), now=self._wires.clock.wall()
+                    site, turn, special, last=visit.pages >= frontier.per_visit(site), now=self._wires.clock.wall()
                 )
                 page = await network.fetch(connection, request)
                 if page is None:
@@ -117,6 +124,29 @@ class Loop:
             if connection is not None:
                 network.close(connection)
             frontier.leave(visit, took=took, pause=pause)
+
+    async def _promised(self, visit: Visit, turn: Turn) -> bool:
+        """Have it on disk that what must be sent once is about to be, before anything is opened; False where the crawl
+        stops meanwhile. It is sent as the first request of a connection: on one that was kept open, a server that
+        closes it may have got it or not.
+        """
+        frontier = self._wires.frontier
+        special = frontier.specials.get(turn.page)
+        if special is None or not special.once or frontier.robots_due(visit.site, visit.scheme):
+            return True
+        await Ask(partial(frontier.specials.intend, turn.page))
+        if self.stopping:
+            frontier.give_back(visit, turn)
+        return not self.stopping
+
+    def _may_send(self, turn: Turn, special: Special) -> bool:
+        """May a special request be sent on this connection? What must be sent once, only where that was promised."""
+        specials = self._wires.frontier.specials
+        if special.once:
+            if not specials.intended(turn.page):
+                return False
+            specials.sending(turn.page)
+        return True
 
     async def _reach(self, visit: Visit) -> tuple[str, Reason | None]:
         """The address to visit a site at, or why it is not visited."""
@@ -148,6 +178,7 @@ class Loop:
         if "set-cookie" in page.headers:
             site.jar.store(header_values(page.head, "set-cookie"), now)
         redirect = redirect_of(page)
+        special = frontier.specials.get(turn.page) if frontier.specials.of else None
         if parsed is not None and parsed.reason is not None:
             reason = parsed.reason
             if reason is Reason.HOSTILE:
@@ -158,7 +189,7 @@ class Loop:
         else:
             final = not frontier.will_retry(turn, reason)
             frontier.settle(visit, turn, reason)
-        links = self._follow(visit, turn, page, parsed, redirect) if final else 0
+        links = self._follow(visit, turn, page, parsed, redirect, special) if final else 0
         pause = pause_of(page, wires.politeness, now)
         frontier.pace.spend(0, len(page.body))
         ends = pause > 0 or self.stopping or not keeps_open(page) or wires.gate.forbids(visit.address)
@@ -206,7 +237,15 @@ class Loop:
             wires.marker.set(0)
             wires.progress.counts.parsing += wires.clock.now() - began
 
-    def _follow(self, visit: Visit, turn: Turn, page: Page, parsed: Parsed | None, redirect: str | None) -> int:
+    def _follow(
+        self,
+        visit: Visit,
+        turn: Turn,
+        page: Page,
+        parsed: Parsed | None,
+        redirect: str | None,
+        special: Special | None,
+    ) -> int:
         """Offer what a page leads to; the number of its links."""
         wires, frontier = self._wires, self._wires.frontier
         if redirect is not None:
@@ -215,9 +254,13 @@ class Loop:
                 frontier.admit(redirect)
             if wires.application is not None:
                 wires.application.redirected(turn.url, redirect)
-            frontier.offer(redirect, kind, turn.depth, turn.id)
-            wires.store.note_links(turn.id, [fingerprint(redirect)], [Kind.REDIRECT])
-            frontier.visited(turn, [fingerprint(redirect)], [Kind.REDIRECT])
+            target = fingerprint(redirect)
+            if special is None or special.body is None:
+                frontier.offer(redirect, kind, turn.depth, turn.id)
+            else:
+                target = self._follow_post(turn, page, redirect, special)
+            wires.store.note_links(turn.id, [target], [Kind.REDIRECT])
+            frontier.visited(turn, [target], [Kind.REDIRECT])
             return 1
         application = wires.application
         if application is not None and turn.kind < FIRST_REQUISITE:
@@ -225,7 +268,7 @@ class Loop:
                 wanted = application.failed(turn.url, str(verdict(page)))
             else:
                 wanted = application.visited(FetchedPage(turn, page, parsed, wires.parser))
-            self._request(turn.url, turn.depth, wanted)
+            self._request(turn.url, turn.depth, turn.id, wanted)
         if parsed is None:
             return 0
         obeyed = parsed.follow or frontier.obeys(visit.site)
@@ -235,23 +278,58 @@ class Loop:
         frontier.visited(turn, found.targets, found.kinds)
         return len(found.targets) + len(left.targets)
 
-    def _request(self, base: str, depth: int, requests: list[Request | str]) -> None:
+    def _follow_post(self, turn: Turn, page: Page, redirect: str, special: Special) -> int:
+        """Follow the redirect of a POST as browsers do; the id of where it leads.
+
+        307 and 308 ask for the same again elsewhere, which is done where nobody else would get it; the others ask for
+        a GET, also of a page that was fetched before: the POST may have changed what is there.
+        """
+        frontier = self._wires.frontier
+        if page.status in (307, 308):
+            if origin_of(redirect) == origin_of(turn.url):
+                frontier.request(redirect, special, turn.depth, turn.id, kind=Kind.REDIRECT)
+            return special.id(redirect)
+        if not frontier.knows(redirect):
+            frontier.offer(redirect, Kind.REDIRECT, turn.depth, turn.id)
+            return fingerprint(redirect)
+        again = Special({}, None, repeat=True, after=turn.id)
+        frontier.request(redirect, again, turn.depth, turn.id, kind=Kind.REDIRECT)
+        return again.id(redirect)
+
+    def _request(self, base: str, depth: int, via: int, requests: list[Request | str]) -> None:
         """Offer what an application asks for; it is told at once what a rule refuses, and may ask for another."""
-        application = self._wires.application
+        application, frontier = self._wires.application, self._wires.frontier
         while requests and application is not None:
             request = requests.pop(0)
-            text, priority = (request, 0.0) if isinstance(request, str) else request
+            text, priority = (request, 0.0) if isinstance(request, str) else (request.url, request.priority)
+            special = None if isinstance(request, str) else request.special
             url = normal_form(text, base)
             reason: Reason | None = Reason.NOT_A_URL
             if type(url) is str:
-                reason = self._wires.frontier.offer(url, Kind.REQUEST, depth + 1, fingerprint(base), priority)
+                if special is None:
+                    reason = frontier.offer(url, Kind.REQUEST, depth + 1, via, priority)
+                else:
+                    reason = frontier.request(url, special, depth + 1, via, priority)
             if reason is not None:
                 requests += application.failed(text, reason.value)
 
     def _refused(self, entry: Entry, reason: Reason) -> None:
         """A page whose turn had come is not fetched, by a rule: the application hears of it."""
         if self._wires.application is not None and entry.kind < FIRST_REQUISITE:
-            self._request(entry.url, entry.depth, self._wires.application.failed(entry.url, reason.value))
+            wanted = self._wires.application.failed(entry.url, reason.value)
+            self._request(entry.url, entry.depth, fingerprint(entry.url), wanted)
+
+    def give_up_unknown(self) -> None:
+        """What an earlier run sent, and must not send twice, has failed where its outcome was lost: say so."""
+        wires, frontier = self._wires, self._wires.frontier
+        reason = Reason.OUTCOME_UNKNOWN
+        unknown, frontier.unknown = frontier.unknown, []
+        for turn in unknown:
+            visit = Visit(0, frontier.give_up(turn), None, 0.0)
+            page = nothing_came(turn, reason, wires.clock.wall())
+            if wires.application is not None:
+                self._request(turn.url, turn.depth, turn.id, wires.application.failed(turn.url, reason.value))
+            wires.record(visit, turn, page, reason=reason, final=True)
 
     def _unreached(self, visit: Visit, turn: Turn | None, page: Page | None, reason: Reason) -> float:
         """The site was not reached, or may not be: write it down; the pause that the site gets."""
@@ -270,6 +348,6 @@ class Loop:
             final = not frontier.will_retry(turn, reason)
             frontier.settle(visit, turn, reason)
             if final and wires.application is not None and turn.kind < FIRST_REQUISITE:
-                self._request(turn.url, turn.depth, wires.application.failed(turn.url, reason.value))
+                self._request(turn.url, turn.depth, turn.id, wires.application.failed(turn.url, reason.value))
             wires.record(visit, turn, page, reason=reason, final=final, closed_at=wires.clock.wall())
         return frontier.failed(site) if reason in UNREACHED else 0.0

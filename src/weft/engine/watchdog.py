@@ -17,6 +17,7 @@ import msgspec
 
 from weft.clock import Clock
 from weft.engine.messages import Ear, Messages
+from weft.engine.stopping import Stopping, is_main_thread
 from weft.errors import WeftError
 from weft.settings import setting
 
@@ -89,14 +90,18 @@ class Watchdog:
         process = self._start(number)
         return _Child(number, process, self._clock.now(), Ear(process.stderr, self._hear))
 
-    def run(self, on_tick: Callable[[], None]) -> None:
-        """Watch until every worker is done. `on_tick` is called a few times a second."""
-        before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    def run(self, on_tick: Callable[[], None], stopping: Stopping | None = None) -> None:
+        """Watch until every worker is done. `on_tick` is called a few times a second; `stopping` is a way to end it
+        from another thread.
+        """
+        signals = (signal.SIGINT, signal.SIGTERM) if is_main_thread() else ()
+        before = {number: signal.signal(number, self._on_signal) for number in signals}
         try:
-            while not all(child.done for child in self._children):
-                self._look()
-                on_tick()
-                time.sleep(_LOOK)
+            with (stopping or Stopping()).heard_by(self._stop):
+                while not all(child.done for child in self._children):
+                    self._look()
+                    on_tick()
+                    time.sleep(_LOOK)
         finally:
             for child in self._children:
                 if child.process.poll() is None:
@@ -107,9 +112,12 @@ class Watchdog:
                 signal.signal(number, handler)
 
     def _on_signal(self, number: int, _frame: object) -> None:
+        self._stop("interrupted" if number == signal.SIGINT else "terminated")
+
+    def _stop(self, why: str) -> None:
         """Tell the workers to stop: the first time they may finish their pages, the second time not."""
         self._stopping += 1
-        self.why = "interrupted" if number == signal.SIGINT else "terminated"
+        self.why = why
         for child in self._children:
             if child.process.poll() is None:
                 child.process.send_signal(signal.SIGTERM)

@@ -11,14 +11,16 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import msgspec
 
 from weft.engine.loop import Loop
 from weft.engine.progress import Progress, Statistics
+from weft.engine.stopping import Stopping, is_main_thread
 from weft.engine.wires import Wires
 from weft.errors import WeftError
 from weft.events import Stopped
@@ -78,21 +80,20 @@ class Worker:
     def __repr__(self) -> str:
         return f"Worker({self._number}, {self._loop}, {self._progress})"
 
-    async def run(self, on_tick: Callable[[Statistics], None]) -> None:
-        """Crawl. `on_tick` is called a few times a second, for the display."""
+    async def run(self, on_tick: Callable[[Statistics], None], stopping: Stopping | None = None) -> None:
+        """Crawl. `on_tick` is called a few times a second, for the display; `stopping` is a way to end it from
+        another thread.
+        """
         events = self._events = asyncio.get_running_loop()
         self._over = events.create_future()
-        signals = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
-        for number, why in signals.items():
-            events.add_signal_handler(number, self._on_signal, why)
+        self._loop.give_up_unknown()
         ticking = asyncio.create_task(self._tick(on_tick), name="tick")
         try:
-            await self._over
+            with self._told_to_stop(events, stopping or Stopping()):
+                await self._over
         finally:
             self._loop.stopping = True
             await _ended(ticking)
-            for number in signals:
-                events.remove_signal_handler(number)
             if self._timer is not None:
                 self._timer.cancel()
             self._loop.drop()
@@ -201,8 +202,10 @@ class Worker:
             self._loop.pump()
 
     def _in_need(self) -> bool:
-        """Would an exchange help? There is nothing to do here, or an address must be lent to us first."""
+        """Would a commit help? There is nothing to do here, an address must be lent to us first, or a request waits."""
         frontier = self._wires.frontier
+        if frontier.specials.waiting:
+            return True
         return frontier.idle or (frontier.schedule.ready == 0 and bool(frontier.schedule.wanted() or frontier.wants))
 
     def statistics(self) -> Statistics:
@@ -226,6 +229,19 @@ class Worker:
         )
 
     # Beginning and ending.
+
+    @contextmanager
+    def _told_to_stop(self, events: asyncio.AbstractEventLoop, stopping: Stopping) -> Iterator[None]:
+        """Listen to whoever may end the crawl: signals, where they come to this thread, and other threads."""
+        signals = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"} if is_main_thread() else {}
+        for number, why in signals.items():
+            events.add_signal_handler(number, self._on_signal, why)
+        try:
+            with stopping.heard_by(lambda why: events.call_soon_threadsafe(self._on_signal, why)):
+                yield
+        finally:
+            for number in signals:
+                events.remove_signal_handler(number)
 
     def _on_signal(self, why: str) -> None:
         """The first Ctrl-C lets pages under way finish, the second does not."""

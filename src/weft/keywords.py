@@ -1,0 +1,212 @@
+"""The settings as keywords of `weft.crawl`, so that editors and type checkers know them.
+
+Written by `make docs` from the settings themselves. Change those, not this file.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+
+class SiteKeywords(TypedDict, total=False):
+    """What can be set for one site, or for all under a domain."""
+
+    wait: float | None
+    """Seconds between visits, fixed."""
+    per_visit: int | None
+    """Pages fetched on one connection."""
+    max_pages: int | None
+    """Pages of this site."""
+    max_depth: int | None
+    """Links away from a seed."""
+    robots: Literal["obey", "ignore"] | None
+    """What to do about robots.txt."""
+    headers: dict[str, str] | None
+    """Further headers of every request to it; a value env:NAME is taken from the environment."""
+
+
+class Keywords(TypedDict, total=False):
+    """Every setting of a crawl."""
+
+    # Who crawls.
+
+    contact: str
+    """A URL or mail address where webmasters reach you; without it nothing but loopback is crawled."""
+    agent: str
+    """The whole User-Agent; weft/VERSION (+contact) when empty."""
+    allow_address: list[str] | tuple[str, ...]
+    """Special address ranges that may be visited, such as 10.0.0.0/8."""
+
+    # What is crawled.
+
+    scope: Literal["site", "domain", "prefix", "list", "all"]
+    """site: the seeds' sites with their www. or bare twin; domain: their registered domains; prefix: below the
+    seeds' folders; list: exactly the seeds; all: everything."""
+    include: list[str] | tuple[str, ...]
+    """Only URLs that match one of these regular expressions (seeds apart)."""
+    exclude: list[str] | tuple[str, ...]
+    """No URL that matches one of these regular expressions."""
+    types: list[str] | tuple[str, ...]
+    """Further media types to collect, such as application/pdf or image/*."""
+    external: Literal["deep-link", "home-page", "combined"]
+    """What a link to another site stands for: the page, the site's home page, or both (P3)."""
+    sitemaps: bool
+    """Read the sitemaps that robots.txt names."""
+    max_depth: int
+    """Links away from a seed, for static pages."""
+    max_depth_dynamic: int
+    """Links away from a seed, for dynamic pages (a question mark, or .php and its like)."""
+    max_url: int
+    """Characters of a URL."""
+    max_site_pages: int
+    """Pages of one site."""
+    max_bytes_page: int
+    """Bytes of one page; the rest is cut off."""
+    max_hostile: int
+    """Pages of one site that harm who reads them, after which it is left alone."""
+    robots: Literal["obey", "ignore"]
+    """What to do about robots.txt, robots meta tags and nofollow."""
+
+    # Politeness and speed.
+
+    wait: float | None
+    """w: seconds between visits to a site, fixed; 0 is no waiting. When not given, the wait adapts (see below)."""
+    wait_small: float | None
+    """w for sites with fewer pages than small_site (P1)."""
+    small_site: int
+    """Pages below which a site is small."""
+    wait_least: float
+    """The shortest adaptive wait, in seconds."""
+    wait_most: float
+    """The longest adaptive wait, in seconds."""
+    wait_factor: float
+    """The adaptive wait is so many times the last download."""
+    per_visit: int
+    """k: pages fetched on one connection to a site."""
+    connections: int
+    """r: connections at once, to as many sites."""
+    per_domain: int
+    """Connections at once to the sites of one registered domain."""
+    per_address: int
+    """Connections at once to one address."""
+    margin: float
+    """Seconds added to every wait: a server sees the end of a visit a little later than we do."""
+    crawl_delay_most: float
+    """A longer Crawl-delay in robots.txt is taken as this, in seconds."""
+    retry_after_most: float
+    """A longer Retry-After is taken as this, in seconds."""
+    too_often_pause: float
+    """Seconds a site is left alone that answers 429 without a Retry-After."""
+    robots_age: float
+    """A robots.txt is asked for anew after so many seconds, at most 86,400."""
+
+    # Limits of the crawl.
+
+    max_pages: int | None
+    """Stop after so many pages."""
+    max_time: float | None
+    """Stop after so many seconds."""
+    max_bytes: int | None
+    """Stop after so many bytes of content."""
+    grace: float
+    """Seconds that pages under way have to finish when the crawl is told to stop."""
+    commit_every: float
+    """Seconds between two commits."""
+
+    # Retries.
+
+    retry_pauses: list[float] | tuple[float, ...]
+    """Seconds before the second, third … try of a page or site that failed; none: no retries."""
+
+    # Reading pages.
+
+    requisites: bool
+    """Also collect what a page needs to be shown: images, style sheets, scripts."""
+    max_expanded_bytes: int
+    """A content that expands beyond this is not read."""
+
+    # URL rules.
+
+    add_www: bool
+    """Put www. before host names that are bare registered domains (P3, rule 8)."""
+    drop_index: bool
+    """Remove index.html and its like from the end of a path (P3, rule 9)."""
+
+    # Exchanges.
+
+    timeout: float
+    """Seconds for one page, connecting included."""
+    connect_timeout: float
+    """Seconds to establish a connection."""
+    max_header_bytes: int
+    """An answer with a larger header is refused."""
+    accept_encoding: str
+    """Content codings to ask for; br and zstd are understood too, but archive readers do not replay them."""
+    proxy: str
+    """Send every request through this proxy (http://…, socks5h://…); env:NAME: see headers."""
+    headers: dict[str, str] | None
+    """Further headers of every request, robots.txt included; a value env:NAME is taken from the environment."""
+    verify_tls: bool
+    """Refuse expired, self-signed and otherwise doubtful certificates."""
+    ca_file: str
+    """Certificate authorities to trust, as PEM; the system's own when empty."""
+
+    # Names.
+
+    dns: list[str] | tuple[str, ...]
+    """Name servers to ask, as ADDRESS or ADDRESS:PORT; the system's when empty."""
+    dns_timeout: float
+    """Seconds a name server has to answer, before the next try."""
+    dns_tries: int
+    """How often each server is tried."""
+    dns_shortest: float
+    """An answer holds at least so many seconds."""
+    dns_longest: float
+    """An answer holds at most so many seconds."""
+    dns_negative: float
+    """The answer that there is no such name holds so many seconds."""
+
+    # Storing.
+
+    volume_bytes: int
+    """A WARC volume is sealed when it has grown to so many bytes."""
+    prefix: str
+    """What the names of volumes begin with."""
+    part_bytes: int
+    """A part of the columns is sealed when its journal has grown to so many bytes."""
+    store_credentials: bool
+    """Keep in the archive what was sent in confidence: values of headers that are settings or an application's,
+    cookies of a crawl that sends such headers, bodies of POST; otherwise a mark stands in their place."""
+    sync: bool
+    """Have every commit survive a power failure, not only the end of the process."""
+
+    # Running.
+
+    ordering: str
+    """Which page first: an ordering of the papers, or one you add."""
+    scores: str
+    """File of URLs and scores that the ordering needs: true ones (omniscient) or those of an earlier crawl."""
+    oracle: str
+    """File of true scores, for historical-omniscient beside the old ones."""
+    rerank: int
+    """Pages between two computations of PageRank, for batch and partial (K)."""
+    rerank_delay: int
+    """Downloads from the beginning of such a computation to its effect (d); 0: the crawl stands still."""
+    rerank_iterations: int
+    """Iterations of each of them."""
+    workers: int
+    """Processes that crawl; 0: one per core."""
+    speed: str
+    """Target of the whole crawl, such as '200 pages/s' or '5000000 bytes/s; 08:00-18:00 50 pages/s'; empty:
+    none."""
+    strict_application: bool
+    """End the crawl when the application raises an exception."""
+    random_seed: int
+    """What random choices follow from."""
+
+    # Watching over workers.
+
+    hung_after: float
+    """A worker that shows no sign of life for so many seconds is restarted."""
+    most_restarts: int
+    """End the crawl when a worker dies so many times in a row without a commit."""
