@@ -122,6 +122,8 @@ class Keywords(TypedDict, total=False):
 
     requisites: bool
     """Also collect what a page needs to be shown: images, style sheets, scripts."""
+    link_text: bool
+    """Also keep what each link says and its relations (rel), in the columns of links."""
     max_expanded_bytes: int
     """A content that expands beyond this is not read."""
 
