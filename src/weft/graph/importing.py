@@ -27,6 +27,7 @@ from weft.urls import Unusable, normal_form, site_of
 MOST_PAGES = 2**31 - 2
 _TAB, _LINE_END, _RETURN, _ZERO, _NINE = 9, 10, 13, 48, 57
 _DIGITS = 18  # of the longest id: it fits into 64 bits
+_LABEL, _NAME = 63, 253  # characters of the longest label, and of the longest host name
 _UNPACKED = 3  # packed text becomes at least so many times longer
 _BYTES_A_LINK = 12
 _BYTES_A_PAGE = 120  # beside the text of its URL
@@ -271,12 +272,14 @@ def _host_end(text: Bytes, place: int, stop: int) -> int:
         return -1
     secure = text[place - 4] == 115
     # Small letters, digits, hyphens and dots; a name whose last label begins with a digit may be an address.
-    label = place
+    begin = label = place
     while place < stop and (97 <= text[place] <= 122 or (45 <= text[place] <= 57 and text[place] != 47)):
         if text[place] == 46:
+            if not label < place <= label + _LABEL:
+                return -1
             label = place + 1
         place += 1
-    if place == stop or not 97 <= text[label] <= 122:
+    if place == stop or not 97 <= text[label] <= 122 or place > label + _LABEL or place > begin + _NAME:
         return -1
     if text[place] == 58:
         port = 0

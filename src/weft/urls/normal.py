@@ -12,10 +12,11 @@ which is what browsers do (by ada); on top of it come the nine rules of P3, sect
 9. well-known trailing file names removed (switch, off).
 
 What a server could tell apart stays apart: the order of query parameters, doubled slashes, an empty query, a
-stray ``%``. Two things go beyond the rules. A URL with a user name or password has no normal form: a crawler must
+stray ``%``. Three things go beyond the rules. A URL with a user name or password has no normal form: a crawler must
 not use the credentials that a link happens to carry, and the page they guard is not public; a seed's are taken off
 before (`credentials_of`). One dot at the end of a host name is dropped: ``example.org.`` is the same name in the DNS,
-and as a second site it would get a second share of politeness.
+and as a second site it would get a second share of politeness. And a name that the DNS could not hold (RFC 1035: a
+label is 1 to 63 octets long, a name at most 253) is refused; the URL standard leaves that to whoever resolves it.
 
 Invariant: ``normal_form(normal_form(text)) == normal_form(text)``, no text raises, and the time is linear in
 its length.
@@ -52,7 +53,7 @@ class Unusable(StrEnum):
 
     NO_SCHEME = "no-scheme", "It does not begin with a scheme, and no usable base says what it is relative to"
     SCHEME = "scheme", "Its scheme is neither http nor https"
-    HOST = "host", "Its host name is missing or cannot be one, or its port is not a number up to 65535"
+    HOST = "host", "Its host name is missing, too long or cannot be one, or its port is not a number up to 65535"
     CREDENTIALS = "credentials", "It carries a user name or password, which only a seed may do"
 
     def __new__(cls, word: str, sentence: str) -> Self:
@@ -82,7 +83,8 @@ _CHARACTERS = r"A-Za-z0-9._~!$&()*+,;=@/?\-"
 _TRIPLET = r"%(?:20|[89A-F][0-9A-F])"
 _ANYTHING = rf"[{_CHARACTERS}:]*+(?:{_TRIPLET}[{_CHARACTERS}:]*+)*+"
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_HOST = rf"(?:(?:[a-z0-9_\-]{{1,63}}\.)++[a-z]{{2,63}}|(?:{_OCTET}\.){{3}}{_OCTET})"
+# Short labels, and few of them: what might be too long for a name goes to the parser.
+_HOST = rf"(?:(?:[a-z0-9_\-]{{1,30}}\.){{1,7}}+[a-z]{{2,30}}|(?:{_OCTET}\.){{3}}{_OCTET})"
 _PORT = r"(?::(?!(?:80|443)(?:/|\Z))(?:[1-9][0-9]{1,3}|[1-5][0-9]{4}))?"  # not the usual ones, which go away
 _is_normal = re.compile(rf"https?://{_HOST}{_PORT}(?:/{_ANYTHING}|())").fullmatch  # the group is there for no path
 _is_plain_path = re.compile(rf"/(?!/){_ANYTHING}").fullmatch
@@ -92,6 +94,8 @@ _triplet = re.compile(r"%([0-9A-Fa-f]{2})")
 _unfinished_triplet = re.compile(r"%(?:[0-9A-F]?[a-f]|[a-f][0-9A-F]|2[DE]|3[0-9]|[46][1-9A-F]|[57][0-9A]|5F|7E)").search
 _stray_percent = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _scheme = re.compile(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.\-\t\r\n]*):")
+_LABEL = r"[^.:/]{1,63}"
+_has_host = re.compile(rf"https?://(?:\[|(?![^:/]{{254}})(?:{_LABEL}\.)*+{_LABEL}[:/])").match
 _index_name = re.compile(r"/(?:index|default)\.(?:[spx]?html?|php\d?|aspx?|jsp[ax]?|jsf|cfm|cgi)\Z", re.IGNORECASE)
 _NO_BREAKS = str.maketrans("", "", "\t\r\n")  # the parser ignores them anywhere
 _userinfo = re.compile(r"(//|^(?!mailto:)[^/?#\s:@]+:)[^/?#\s]*@")
@@ -170,7 +174,8 @@ class _Anchors(NamedTuple):
 @lru_cache(maxsize=1024)
 def _anchors(base: str) -> _Anchors:
     """What goes before a root-relative path, a relative path and a query, for bases in normal form."""
-    plain = _is_normal(base) is not None and "/." not in base and "xn--" not in base
+    match = _is_normal(base)
+    plain = match is not None and not match.lastindex and "/." not in base and "xn--" not in base
     if not plain and _parsed(base, None) != base:
         return _Anchors(None, None, None)
     origin = base[: base.index("/", 8)]
@@ -209,6 +214,8 @@ def _parsed(text: str, base: str | None) -> str | Unusable:
         return Unusable.CREDENTIALS
     if url[path - 1] == "." or ".:" in url[:path]:
         url = _without_last_dot(url, path)
+    if not _has_host(url):
+        return Unusable.HOST
     if "%" in url and _unfinished_triplet(url):
         decoded = _DECODED_BESIDE_STRAY if _stray_percent.search(url) else _DECODED
         url = _triplet.sub(lambda match: decoded[match[1]], url)
@@ -238,12 +245,10 @@ def _octet(match: re.Match[str]) -> str:
 
 
 def _without_last_dot(url: str, path: int) -> str:
-    """The URL with one dot less at the end of its host name; a name that ends in several stays as it is."""
+    """The URL with one dot less at the end of its host name."""
     host, colon, port = url[:path].partition(".:")
     if not colon:
         host = url[: path - 1]
-    if host[-1] in "./":
-        return url
     return f"{host}:{port}{url[path:]}" if colon else host + url[path:]
 
 

@@ -38,6 +38,14 @@ def test_normalize__takes_a_base_and_the_switches(run) -> None:  # type: ignore[
     assert out == ["http://www.example.org/a/b/"]
 
 
+def test_normalize__takes_a_base_without_a_path(run) -> None:  # type: ignore[no-untyped-def]
+    """As people type it."""
+    code, out, err = run(b"a.html\n/b\n?c\n\n", base="http://www.example.org")
+    assert (code, err) == (0, [])
+    root = "http://www.example.org/"
+    assert out == [f"{root}a.html", f"{root}b", f"{root}?c", root]
+
+
 def test_normalize__strict_fails_when_any_line_did(run) -> None:  # type: ignore[no-untyped-def]
     """Exit code 1 if a line was unusable, 0 if none was."""
     assert run(b"http://a.org/\n:\n", strict=True)[0] == 1

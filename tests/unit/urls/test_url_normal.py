@@ -18,6 +18,7 @@ BASES = [
     "http://example.org:8080/%41/",
     "https://example.org/caf%C3%A9/x",
     "http://example.org./x",
+    "http://www.example.org",
     "http://example.org/%%41/q?%",
     "https://example.org/a/b/#f",
     "mailto:someone@example.org",
@@ -126,7 +127,6 @@ def test_normal_form__obeys_rules_1_to_7_of_p3(text: str, url: str) -> None:
         ("http://user@example.org:8080/", Unusable.CREDENTIALS),
         ("http://example.org./a", "http://example.org/a"),
         ("http://example.org.:8080/a", "http://example.org:8080/a"),
-        ("http://example.org../a", "http://example.org../a"),
         ("http://example.org/a?", "http://example.org/a?"),
         ("http://example.org//a//b", "http://example.org//a//b"),
         ("http://example.org/?b=1&a=2", "http://example.org/?b=1&a=2"),
@@ -164,11 +164,56 @@ def test_normal_form__decides_what_the_rules_leave_open(text: str, url: str | Un
         ("http://1.2.3.4.5/", None, Unusable.HOST),
         ("http://example.org:65536/", None, Unusable.HOST),
         ("h\nttp://[::", None, Unusable.HOST),
+        ("http://a..b/", None, Unusable.HOST),
+        ("http://.a.b/", None, Unusable.HOST),
+        ("http://./", None, Unusable.HOST),
+        ("http://example.org../a", None, Unusable.HOST),
+        ("http://example.org..:8080/a", None, Unusable.HOST),
+        ("//a..b:8080/", BASE, Unusable.HOST),
+        ("/a", "http://a..b/", Unusable.HOST),
+        (f"http://{'a' * 64}.org/", None, Unusable.HOST),
+        (f"http://www.{'a' * 64}/", None, Unusable.HOST),
+        (f"http://bücher{'x' * 56}.org/", None, Unusable.HOST),
+        (f"http://{'a.' * 126}org/", None, Unusable.HOST),
+        (f"//{'a.' * 126}org:8080/", BASE, Unusable.HOST),
     ],
 )
 def test_normal_form__says_why_not(text: str, base: str | None, reason: Unusable) -> None:
     """A text without a normal form gets the reason that fits."""
     assert normal_form(text, base) is reason
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"http://{'a' * 63}.org/",
+        f"http://{'a' * 63}:8080/",
+        f"http://{'a.' * 125}org/",
+        f"http://{'a.' * 125}org:65535/",
+        f"http://{'a.' * 125}org/{'b' * 300}",
+        f"http://{'a' * 31}.{'b' * 31}/?c=http://d..e/",
+        "http://[1:2:3:4:5:6:7:8]:8080/",
+    ],
+)
+def test_normal_form__keeps_names_that_the_dns_can_hold(url: str) -> None:
+    """Labels of up to 63 characters in names of up to 253 (RFC 1035); ports, paths and addresses do not count."""
+    assert normal_form(url) == url
+    assert normal_form("x", url) == normal_form(url.partition("?")[0][: url.rindex("/") + 1] + "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("", "http://www.example.org/"),
+        ("/a", "http://www.example.org/a"),
+        ("a/b.html", "http://www.example.org/a/b.html"),
+        ("?q=1", "http://www.example.org/?q=1"),
+        ("#top", "http://www.example.org/"),
+    ],
+)
+def test_normal_form__resolves_against_a_base_without_a_path(text: str, url: str) -> None:
+    """As people type it: its path is /."""
+    assert normal_form(text, "http://www.example.org") == url
 
 
 def test_normal_form__keeps_an_absolute_link_of_a_page_with_a_broken_base() -> None:
