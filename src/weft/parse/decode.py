@@ -14,9 +14,10 @@ from functools import lru_cache
 import brotli
 import zstandard
 from isal import isal_zlib
-from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
+from resiliparse.parse.encoding import detect_encoding
 
 from weft.model import Reason
+from weft.parse.prescan import charset_named, prescan
 
 _BROKEN: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub says it is an instance
 _MOST_CODINGS = 8  # nobody means more; each could expand what the one before gave
@@ -103,41 +104,26 @@ _DECODERS = {
     "zstd": _zstd,
 }
 
-_META_CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([a-zA-Z0-9_:.+-]{2,40})""", re.IGNORECASE)
-_XML_ENCODING = re.compile(rb"""<\?xml[^>]+encoding\s*=\s*["']([a-zA-Z0-9_:.+-]{2,40})["']""")
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _BOM_STARTS = (b"\xef", b"\xff", b"\xfe")
 _LONGEST_LABEL = 40
 _ASCII = bytes(range(128))
 _FEW = 6
-_LOOKED_AT = 4096  # a browser looks for <meta charset> in the first 1024 bytes; real pages have it later at times
-
-# Python's codecs of these names are narrower than what browsers read under the same names.
-_WIDER = {
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "big5": "big5hkscs",
-    "gbk": "gb18030",
-    "iso8859-11": "cp874",
-}
+# The standard would look through 1024 bytes, and go back when a <meta> that comes later says otherwise (section
+# 13.2.3.4); real pages have it later at times.
+_LOOKED_AT = 4096
+_MOSTLY, _SOME = 1 / 4, 1 / 64  # shares of zeros that make UTF-16 of a text by themselves, and where the header says so
+_ORDERED = re.compile("le|be|fffe", re.IGNORECASE)  # in the labels that say in which order the bytes are
 
 
 @lru_cache(maxsize=1024)
 def known_charset(label: str) -> str:
-    """The Python codec that a charset label means on the web ("latin1" is windows-1252 there), or "".
+    """The Python codec that a charset label of a header means on the web, however it is quoted, or "".
 
-    >>> known_charset("ISO-8859-1"), known_charset("nonsense")
+    >>> known_charset("'ISO-8859-1'"), known_charset("nonsense")
     ('cp1252', '')
     """
-    label = label.strip().strip("\"'").lower()
-    mapped = map_encoding_to_html5(label, fallback_utf8=False) if label else None
-    if not mapped:
-        return ""
-    try:
-        name = codecs.lookup(mapped).name
-    except LookupError:
-        return ""
-    return _WIDER.get(name, name)
+    return charset_named(label.strip().strip("\"'"))
 
 
 def charset_of(body: bytes, declared: str) -> str:
@@ -147,15 +133,13 @@ def charset_of(body: bytes, declared: str) -> str:
             if body.startswith(mark):
                 return name
     start = body[:_LOOKED_AT]
-    wide = _wide(start) if b"\x00" in start else ""
-    if declared and (name := known_charset(declared[:_LONGEST_LABEL])) and (wide or not name.startswith("utf-16")):
-        return name
-    if wide:
-        return wide
-    found = _META_CHARSET.search(start) or _XML_ENCODING.search(start)
-    if found and (name := known_charset(found[1].decode("ascii"))):
-        # A document whose declaration can be read as ASCII is not in UTF-16, whatever it says.
-        return "utf-8" if name.startswith("utf-16") else name
+    if declared and (name := known_charset(declared[:_LONGEST_LABEL])):
+        if not name.startswith("utf-16"):
+            return name
+        if found := _declared_wide(start, declared, name):
+            return found
+    if found := (b"\x00" in start and _wide(start, _MOSTLY)) or prescan(start):
+        return found
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -168,9 +152,18 @@ def charset_of(body: bytes, declared: str) -> str:
     return "utf-8"
 
 
-def _wide(start: bytes) -> str:
-    """UTF-16 without a mark: every other byte of its markup is zero."""
+def _declared_wide(start: bytes, declared: str, name: str) -> str:
+    """The byte order of a text that its header says is UTF-16; "" where it cannot be, for want of zeros.
+
+    The label "utf-16" stands for little-endian on the web, but big-endian texts are sent under it, too.
+    """
+    wide = _wide(start, _SOME)
+    return name if wide and _ORDERED.search(declared) else wide
+
+
+def _wide(start: bytes, least: float) -> str:
+    """UTF-16 without a mark: every other byte of its markup is zero, and at least this share of all on that side."""
     even, odd = start[0::2].count(0), start[1::2].count(0)
-    if 4 * max(even, odd) < len(start) // 2 or 4 * min(even, odd) > max(even, odd):
+    if max(even, odd) <= least * (len(start) // 2) or 4 * min(even, odd) > max(even, odd):
         return ""
     return "utf-16-le" if odd > even else "utf-16-be"
