@@ -1,8 +1,8 @@
 """Sitemaps and feeds. In: bytes of XML, JSON or text. Out: the URLs in them, and the further sitemaps of an index.
 
 Read as a stream and forgivingly: wrong or missing namespaces, a BOM, XML that breaks off (what came before counts),
-ampersands that nobody escaped, plain text with one URL a line, RSS, Atom and JSON feeds. expat refuses entity bombs
-by itself.
+ampersands that nobody escaped, plain text with one URL a line, RSS, Atom and JSON feeds. A URL is given as it was
+written, or resolved where an xml:base says against what. expat refuses entity bombs by itself.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ from typing import NamedTuple
 import msgspec
 
 from weft.parse.decode import charset_of
+from weft.urls import Unusable, normal_form
 
 MOST_URLS = 50_000  # the protocol's own limit for one file
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_ALTERNATE = frozenset(("alternate", "http://www.iana.org/assignments/relation/alternate"))  # RFC 4287, 4.2.7.2
+_OURS = frozenset(("loc", "link", "url", "sitemap", "guid", "item"))  # the elements that are looked at
+_NO_PAGES = frozenset(("image", "video", "textinput"))  # what is in them belongs to a page, and is none itself
 _STRAY_AMPERSAND = re.compile("&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)")
 
 
@@ -58,14 +62,17 @@ def _read_xml(body: bytes) -> Sitemap:
 
 class _Reader:
     """An expat handler that keeps the text of <loc> and <link>, wherever they stand, and of <url> and <sitemap> where
-    the <loc> was forgotten.
+    the <loc> was forgotten. An item of a feed that has no link may have its address in its <guid>, or be about it.
     """
 
     def __init__(self, charset: str | None = None) -> None:
         self.result = Sitemap([], [])
         self._charset = charset  # None: as the document declares it
         self._path: list[str] = []
+        self._bases: list[tuple[int, str]] = []  # against what URLs are resolved, from this depth of the path on
         self._text: list[str] | None = None
+        self._listed = 0  # pages before this item
+        self._instead = ""  # the item's address, should it have no link
 
     def read(self, body: bytes) -> bool:
         """Read a document as far as it can be read; was that to its end?"""
@@ -77,6 +84,7 @@ class _Reader:
         try:
             parser.Parse(body, True)
         except (xml.parsers.expat.ExpatError, ValueError, LookupError):  # the last two: a charset that expat lacks
+            self._end_item()
             return False
         return True
 
@@ -84,13 +92,22 @@ class _Reader:
         local = name.rpartition(":")[2].lower()
         self._path.append(local)
         self._text = None
+        if attributes and "xml:base" in attributes:
+            base = normal_form(attributes["xml:base"], self._bases[-1][1] if self._bases else None)
+            if not isinstance(base, Unusable):
+                self._bases.append((len(self._path), base))
+        if local not in _OURS:
+            return
         if local in ("loc", "link"):
             written = attributes.get("href", "").strip()
             if not written:
                 self._text = []
-            elif attributes.get("rel", "alternate") == "alternate":
+            elif attributes.get("rel", "alternate").strip().lower() in _ALTERNATE:
                 self._keep(written)
-        elif local in ("url", "sitemap"):
+        elif local == "item":
+            self._listed = len(self.result.pages)
+            self._instead = attributes.get("rdf:about", "").strip()
+        elif local != "guid" or _permanent(attributes):
             self._text = []
 
     def _characters(self, text: str) -> None:
@@ -98,18 +115,40 @@ class _Reader:
             self._text.append(text)
 
     def _end(self, _name: str) -> None:
+        local = self._path[-1]
         if self._text is not None:
-            self._keep("".join(self._text).strip())
+            written = "".join(self._text).strip()
             self._text = None
-        if self._path:
-            self._path.pop()
+            if local == "guid":
+                self._instead = written
+            else:
+                self._keep(written)
+        elif local == "item":
+            self._end_item()
+        if self._bases and self._bases[-1][0] == len(self._path):
+            self._bases.pop()
+        self._path.pop()
+
+    def _end_item(self) -> None:
+        instead, self._instead = self._instead, ""
+        if len(self.result.pages) == self._listed and instead.lower().startswith(("http://", "https://")):
+            self._keep(instead)
 
     def _keep(self, written: str) -> None:
         here, above = self._path[-1], self._path[-2] if len(self._path) > 1 else ""
         kept = self.result.maps if "sitemap" in (here, above) else self.result.pages
         # A picture or film that belongs to a page is listed with a <loc> of its own.
-        if written and above not in ("image", "video") and len(kept) < MOST_URLS:
-            kept.append(written)
+        if not written or above in _NO_PAGES or len(kept) >= MOST_URLS:
+            return
+        if self._bases and not isinstance(url := normal_form(written, self._bases[-1][1]), Unusable):
+            written = url
+        kept.append(written)
+
+
+def _permanent(attributes: dict[str, str]) -> bool:
+    """Is a <guid> with these attributes the address of its item? It is, unless it says that it is not (RSS 2.0)."""
+    said = (value for name, value in attributes.items() if name.lower() == "ispermalink")
+    return next(said, "true").strip().lower() != "false"
 
 
 class _Item(msgspec.Struct):

@@ -163,6 +163,68 @@ def test_rss__lists_its_items() -> None:
 
 
 @pytest.mark.parametrize(
+    ("items", "pages"),
+    [
+        ("<item><guid>http://a/1</guid></item><item><title>t</title><link>http://a/2</link></item>", ["1", "2"]),
+        ("<item><guid isPermaLink='true'> http://a/1 </guid><title>t</title></item>", ["1"]),
+        ("<item><guid isPermaLink='false'>http://a/1</guid></item>", []),
+        ("<item><guid isPermaLink=' False '>http://a/1</guid></item>", []),
+        ("<item><guid>tag:a,2004:1</guid></item><item><guid>1</guid></item>", []),
+        ("<item><guid>http://a/1</guid><link>http://a/2</link></item>", ["2"]),
+        ("<item><link>http://a/2</link><guid>http://a/1</guid></item><item><guid>http://a/3</guid></item>", ["2", "3"]),
+        ("<item><link/><guid>HTTP://a/1</guid></item>", ["1"]),
+        ("<item><guid>http://a/1</guid></item><item><title>none</title></item>", ["1"]),
+        ("<item><guid>http://a/1</guid><title>it breaks off", ["1"]),
+        ("<textInput><link>http://a/search</link></textInput>", []),
+    ],
+)
+def test_rss__an_item_without_a_link_is_at_its_guid(items: str, pages: list[str]) -> None:
+    """Unless the guid says that it is no permanent link, or is no URL; the link counts where there is one."""
+    listed = parse_sitemap(f"<rss version='2.0'><channel>{items}</channel></rss>".encode()).pages
+    assert [page.lower() for page in listed] == [f"http://a/{page}" for page in pages]
+
+
+def test_rdf__lists_its_items() -> None:
+    """RSS 1.0 has its items beside the channel; one without a link is about its page."""
+    body = (
+        b"<rdf:RDF xmlns:rdf='r' xmlns='http://purl.org/rss/1.0/'><channel rdf:about='http://a/feed'>"
+        b"<link>http://a/</link><items><rdf:Seq><rdf:li rdf:resource='http://a/1'/></rdf:Seq></items></channel>"
+        b"<item rdf:about='urn:1'><title>t</title><link>http://a/1</link></item>"
+        b"<item rdf:about='http://a/2'><title>t</title></item><item rdf:about='urn:3'/></rdf:RDF>"
+    )
+    assert parse_sitemap(body).pages == ["http://a/", "http://a/1", "http://a/2"]
+
+
+def test_atom__lists_the_pages_of_its_entries() -> None:
+    """Alternates are the pages, in every spelling of the relation; the feed itself, media and replies are not."""
+    links = {
+        "1": "",
+        "2": "rel='alternate'",
+        "3": "rel='http://www.iana.org/assignments/relation/alternate'",
+        "4": "rel=' Alternate '",
+        "5": "rel='self'",
+        "6": "rel='enclosure'",
+        "7": "rel='replies'",
+        "8": "rel='edit'",
+    }
+    entries = "".join(f"<entry><link {rel} href='http://a/{page}'/></entry>" for page, rel in links.items())
+    listed = parse_sitemap(f"<feed xmlns='http://www.w3.org/2005/Atom'>{entries}</feed>".encode()).pages
+    assert listed == [f"http://a/{page}" for page in "1234"]
+
+
+def test_feed__relative_links_are_resolved_where_it_says_against_what() -> None:
+    """An xml:base counts for its element and all within; without one the link is left as it is."""
+    body = (
+        b"<feed xml:base='http://a/x/'><entry><link href='1'/></entry>"
+        b"<entry xml:base='y/'><link href='2'/><link xml:base='http://b/' href='/3'/><link href='http://c/4'/></entry>"
+        b"<entry><link href='../5'/></entry><entry xml:base='mailto:'><link href='6'/></entry></feed>"
+    )
+    expected = ["http://a/x/1", "http://a/x/y/2", "http://b/3", "http://c/4", "http://a/5", "http://a/x/6"]
+    assert parse_sitemap(body).pages == expected
+    assert parse_sitemap(b"<feed><entry><link href='../5'/></entry></feed>").pages == ["../5"]
+
+
+@pytest.mark.parametrize(
     ("body", "pages"),
     [
         (b'{"items": [{"url": "http://a/1"}, {"id": 2}, {"url": ""}]}', ["http://a/1"]),
@@ -193,7 +255,7 @@ def test_gzip__of_a_gzip_is_undone_for_sitemaps() -> None:
 
 PIECES = b"""
 <urlset> <url> <loc> </loc> http://a/ & &amp; <![CDATA[ ]]> <sitemap> \xff \x00 <?xml_version="1.0"_encoding=" "?>
-utf-16 <!DOCTYPE <link_href=' '/> { "items":[ \xef\xbb\xbf
+utf-16 <!DOCTYPE <link_href=' '/> { "items":[ \xef\xbb\xbf <item> </item> <guid> </guid> <item_xml:base=" ">
 """
 MARKUP = st.lists(st.sampled_from([b"\n", *(piece.replace(b"_", b" ") for piece in PIECES.split())]), max_size=20)
 
