@@ -45,6 +45,16 @@ def _compiled(function: Function, **options: bool) -> Function:
     return cast("Function", dispatcher)
 
 
+def is_cold(function: Callable[..., Any]) -> bool:
+    """Will a function have to be compiled when it is called? It will where the cache has nothing of it, or something
+    older than its source.
+    """
+    try:
+        return not function._cache._cache_file._load_index()  # type: ignore[attr-defined]  # noqa: SLF001
+    except AttributeError:  # where a later numba keeps its files differently
+        return False
+
+
 def _stamps(function: Callable[..., Any]) -> dict[str, Any]:
     """When the files were changed whose functions this one may have made its own; numba asks for its file alone."""
     package = __name__.partition(".")[0] + "."

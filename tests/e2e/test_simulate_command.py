@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +14,14 @@ import numpy as np
 import pytest
 from tests.crawling import crawl, make_web
 
-from weft.graph import Recipe, generate
+from weft.errors import UsageError
+from weft.frontier.oracle import Oracle
+from weft.graph import Graph, Recipe, generate
 from weft.graph.files import Stored, load, save
 from weft.graph.rank import pagerank
 from weft.harvest import build, times_of
+from weft.ordering import ordering_named, ordering_names
+from weft.sim.run import Conditions, Scores, Simulation
 from weft.testbed.bed import serving
 from weft.testbed.options import PLAIN
 
@@ -50,6 +57,66 @@ def test_simulate__several_orderings_side_by_side(graph: Path, tmp_path: Path) -
         assert order == (tmp_path / "two" / f"order.{name}.txt").read_text()
     assert one["random"]["average"] < one["opic"]["average"]
     assert (tmp_path / "one" / "index.html").exists()
+
+
+def test_simulate__all_says_what_it_leaves_out(graph: Path, tmp_path: Path) -> None:
+    """Orderings that need scores of an earlier crawl are named, with the option that gives them, wherever one looks."""
+    needing = [name for name in ordering_names() if "old" in getattr(ordering_named(name), "needs", ())]
+    assert needing
+    done = weft("simulate", graph, "--ordering", "all", "--most-pages", "50", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert sorted([*summary["orderings"], *needing]) == ordering_names()
+    for text in (
+        " ".join(done.stdout.split()),
+        " ".join(summary["warnings"]),
+        (tmp_path / "out/index.html").read_text(),
+    ):
+        assert all(name in text for name in [*needing, "--scores"])
+    told = [f"{page}\t{0.5 / (page + 1)}\n" for page in range(1500)]
+    (tmp_path / "scores.tsv").write_text("".join(told))
+    asked = ("--ordering", "all", "--most-pages", "50", "--json", "--scores", tmp_path / "scores.tsv")
+    done = weft("simulate", graph, *asked, "--out", tmp_path / "all")
+    assert done.returncode == 0, done.stderr
+    assert sorted(json.loads(done.stdout)["orderings"]) == ordering_names()
+    assert json.loads(done.stdout)["warnings"] == []
+
+
+def test_simulate__says_that_it_compiles(graph: Path, tmp_path: Path) -> None:
+    """A user of a fresh installation waits for a minute, and is told what for before it begins."""
+    command = [sys.executable, "-m", "weft", "simulate", graph, "--ordering", "opic", "--out", tmp_path / "report"]
+    fresh = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=fresh, start_new_session=True) as running:
+        try:
+            assert running.stderr is not None
+            assert "compiling" in running.stderr.readline()
+        finally:
+            os.killpg(running.pid, signal.SIGKILL)
+    assert "compiling" not in weft(*command[3:]).stderr
+
+
+def test_messages__name_options_that_there_are() -> None:
+    """What an ordering asks for, in a simulation and in a crawl, can be given by the option that it names."""
+    made = Graph.from_links([2, 1], [(0, 1), (0, 2), (1, 0)], parent=[-1, 0, -1])
+    said: dict[str, list[str]] = {"simulate": [], "crawl": []}
+    for name in ordering_names():
+        ordering = ordering_named(name)
+        for scores in (Scores(), Scores(old=np.ones(3)), Scores(true=np.ones(3))):
+            try:
+                Simulation(made, ordering, Conditions(), scores)
+            except UsageError as error:
+                said["simulate"].append(str(error))
+        try:
+            Oracle().check(name, tuple(getattr(ordering, "needs", ())))
+        except UsageError as error:
+            said["crawl"].append(str(error))
+    for command, messages in said.items():
+        there = set(re.findall(r"--[a-z][a-z-]*", weft(command, "--help").stdout))
+        named = {
+            option for message in messages for option in re.findall(r"--[a-z][a-z-]*", re.sub("`.*?`", "", message))
+        }
+        assert named
+        assert named <= there
 
 
 def test_simulate__a_batch_on_a_slow_link(graph: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -16,10 +17,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from weft.cli.options import flags_of, given_of
+from weft.compiled import is_cold
 from weft.errors import UsageError
 from weft.graph.files import Stored, load
 from weft.harvest import times_of, visits_of
 from weft.ordering import ordering_named, ordering_names
+from weft.sim import core
 from weft.sim.batch import Choice
 from weft.sim.report import check_place, write_report
 from weft.sim.result import Simulated
@@ -81,7 +84,7 @@ def simulate(  # noqa: PLR0913  options
     """
     check_place(out)
     stored = load(graph)
-    names = _names(ordering, stored, scores)
+    names, left_out = _names(ordering, stored, scores)
     conditions = Conditions(**given_of(flags, Conditions), seed=seed)
     conditions.check()
     weather = given_of(flags, Weather)
@@ -101,8 +104,10 @@ def simulate(  # noqa: PLR0913  options
     about = {
         "title": f"Simulated crawls of {graph.name}",
         "graph": str(stored.graph.describe()),
-        "warnings": stored.about.get("warnings", []),
+        "warnings": [*stored.about.get("warnings", []), *left_out],
     }
+    if is_cold(core.advance_at):
+        print("weft: compiling the simulator's core, once; this takes about a minute", file=sys.stderr, flush=True)
     with _progress(json=json) as progress:
         bars = [progress.add_task(name, total=conditions.most_pages or stored.graph.pages) for name in names]
 
@@ -125,13 +130,15 @@ def simulate(  # noqa: PLR0913  options
 simulate.__annotations__["flags"] = Annotated[SimulateFlags, Parameter(name="*")]
 
 
-def _names(wanted: str, stored: Stored, scores: Path | None) -> list[str]:
-    """The orderings that are asked for; of all, those that the graph has the scores for."""
+def _names(wanted: str, stored: Stored, scores: Path | None) -> tuple[list[str], list[str]]:
+    """The orderings that are asked for; of all, those that the graph has the scores for, and a word on the others."""
     if wanted == "all":
         names = ordering_names()
-        if stored.old_scores is None and scores is None:
-            names = [name for name in names if "old" not in getattr(ordering_named(name), "needs", ())]
-        return names
+        if stored.old_scores is not None or scores is not None:
+            return names, []
+        without = [name for name in names if "old" in getattr(ordering_named(name), "needs", ())]
+        said = f"Left out: {', '.join(without)}. They need the scores of an earlier crawl (--scores FILE)."
+        return [name for name in names if name not in without], [said] if without else []
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     if not names:
         raise UsageError("no ordering is named", todo=f"choose of {', '.join(ordering_names())}, or all")
@@ -139,7 +146,7 @@ def _names(wanted: str, stored: Stored, scores: Path | None) -> list[str]:
         if names.count(name) > 1:
             raise UsageError(f"the ordering {name} is named twice")
         ordering_named(name)
-    return names
+    return names, []
 
 
 def _progress(*, json: bool) -> Progress:
@@ -166,5 +173,5 @@ def _show(summary: dict[str, Any], out: Path) -> None:
     console = Console()
     console.print(table)
     for warning in summary.get("warnings", ()):
-        console.print(f"! {warning}")
+        console.print(f"! {warning}", markup=False, highlight=False)
     console.print(f"report: {out / 'index.html'}")

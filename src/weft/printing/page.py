@@ -30,11 +30,17 @@ body { margin: 0 auto; padding: 1.5rem; max-width: 62rem; color: var(--ink); bac
   font: 1rem/1.5 system-ui, "Segoe UI", "Helvetica Neue", sans-serif; }
 h1 { font-size: 1.7rem; line-height: 1.25; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
 a { color: var(--link); } nav ul { columns: 16rem; }
-.scroll { overflow-x: auto; margin: 1rem 0; }
+.scroll { overflow-x: auto; margin: 1rem 0; scrollbar-width: thin; scrollbar-color: var(--faint) var(--band);
+  background: linear-gradient(to right, var(--paper) 30%, transparent) left / 3rem 100% no-repeat local,
+    linear-gradient(to left, var(--paper) 30%, transparent) right / 3rem 100% no-repeat local,
+    linear-gradient(to right, var(--line), transparent) left / 1rem 100% no-repeat scroll,
+    linear-gradient(to left, var(--line), transparent) right / 1rem 100% no-repeat scroll; }
+.scroll:focus-visible { outline: 2px solid var(--link); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--faint); padding-bottom: .4rem; }
 th, td { padding: .25rem .75rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
-thead th { background: var(--band); vertical-align: bottom; } th.number, td.number { text-align: right; }
+thead th { background: color-mix(in srgb, var(--faint) 8%, transparent); vertical-align: bottom; }
+th.number, td.number { text-align: right; }
 td.number { white-space: nowrap; }
 td.good { color: var(--good); font-weight: 600; } td.bad { color: var(--bad); font-weight: 600; }
 td.faint { color: var(--faint); }
@@ -45,7 +51,7 @@ pre { background: var(--band); padding: .75rem; overflow-x: auto; }
 @media print {
   :root { --ink: #000000; --faint: #444444; --line: #aaaaaa; --paper: #ffffff; --band: #ffffff;
     --good: #0a6b4d; --bad: #a8440b; --link: #000000; }
-  nav { display: none; } .scroll { overflow: visible; } table { font-size: .75rem; }
+  nav { display: none; } .scroll { overflow: visible; background: none; } table { font-size: .75rem; }
   figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } }
 """.strip()
 
@@ -113,7 +119,9 @@ class Page:
         body = "\n".join(f"<tr>{line}</tr>" for line in lines)
         title = f"<caption>{_text(caption)}</caption>" if caption else ""
         whole = f"{title}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>"
-        self._body.append(f'<div class="scroll"><table>{whole}</table></div>')
+        # What is wider than the page scrolls: a shade shows on which side more is to come, and the keyboard gets there.
+        named = f'role="region" aria-label="{_text(caption or "table")}"'
+        self._body.append(f'<div class="scroll" tabindex="0" {named}><table>{whole}</table></div>')
 
     def values(self, pairs: Mapping[str, str], caption: str = "", heads: tuple[str, str] = ("name", "value")) -> None:
         """Show names and what they stand for."""

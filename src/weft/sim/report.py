@@ -288,7 +288,8 @@ def _by_pages(ranked: Sequence[_Kept], scores: NDArray[np.float64]) -> _Figure:
     frame = plots.Frame(title, "share of the pages", "cumulative PageRank", x_range=(0, 1), y_range=(0, 1.01))
     caption = (
         "Cumulative PageRank by pages. The dotted line takes the pages in the order of their PageRank, which no "
-        "crawler can; a crawl that takes pages at random goes along the diagonal."
+        "crawler can. Pages drawn at random from the whole graph would go along the diagonal; the ordering random "
+        "draws from the pages found so far, and those that are found early have more links to them than others."
     )
     return _Figure("pagerank-by-pages", plots.lines(series, frame), caption, _said(ranked, "by pages"))
 
@@ -359,7 +360,8 @@ def _page(summary: dict[str, Any], kept: Sequence[_Kept], figures: Sequence[_Fig
 
 
 _LEGEND = {
-    "average": "mean over i of the cumulative PageRank after i downloads; pages taken at random give 0.5",
+    "average": "mean over i of the cumulative PageRank after i downloads; pages drawn at random from the whole graph "
+    "give 0.5",
     "tau": "Kendall's tau-a between the order and the order by PageRank, mean of four samples of 5,000 pages; 1 for "
     "equal orders, 0 for unrelated ones, -1 for reversed ones",
     "top x %": "downloads until 90 %, 99 % and all of the x % of the pages with the highest PageRank are in, as shares "

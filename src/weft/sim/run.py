@@ -82,9 +82,9 @@ class Scores:
             what = "the scores of an earlier crawl" if name == "old" else "the true scores of the pages"
             raise UsageError(
                 f"{ordering} needs {what}, and the graph has none",
-                todo="give a file with --scores, or let `weft graph rank` write it"
+                todo="give a file with --scores; `weft graph rank GRAPH --out FILE` writes one"
                 if name == "true"
-                else "give --old-scores, or a graph that was generated with two snapshots",
+                else "give a file of them with --scores, or a graph of `weft graph generate`, which knows them",
             )
         return scores
 
