@@ -52,6 +52,38 @@ def test_graph__import_rank_describe(tmp_path: Path) -> None:
     assert told["about"]["dropped"]["unreached"] == 1
 
 
+def test_graph__an_edge_list_alone_is_enough(tmp_path: Path) -> None:
+    """As it comes from the SNAP collection; and --pages-per-site says how large its made-up sites are."""
+    edges, out = tmp_path / "web.txt.gz", tmp_path / "graph"
+    edges.write_bytes(gzip.compress(b"# Nodes: 4 Edges: 4\n# FromNodeId\tToNodeId\n1\t2\n2\t30\n30\t4\n4\t1\n"))
+    done = weft("graph", "import", edges, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "1 sites, 4 pages, 4 links" in done.stdout
+    done = weft("graph", "import", edges, "--pages-per-site", "2", "--out", out, "--json")
+    told = json.loads(done.stdout)
+    assert (told["sites"], told["pages"], told["seeds"]) == (2, 4, 2)
+    pages = tmp_path / "pages"
+    pages.write_text("http://a.test/\n")
+    done = weft("graph", "import", pages, edges, "--pages-per-site", "2", "--out", out)
+    assert done.returncode == 2
+    assert "--pages-per-site" in done.stderr
+
+
+def test_graph__pages_without_a_usable_url_are_left_out_unless_strict(tmp_path: Path) -> None:
+    """With a warning that names them; --strict refuses the first."""
+    pages, links, out = tmp_path / "pages", tmp_path / "links", tmp_path / "graph"
+    pages.write_text("http://a.test/\nmailto:me@a.test\nhttp://b.test/\n")
+    links.write_text("0\t1\n0\t2\n")
+    done = weft("graph", "import", pages, links, "--strict", "--out", out)
+    assert done.returncode == 2
+    assert f"{pages}, line 2" in done.stderr
+    done = weft("graph", "import", pages, links, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "1 pages" in done.stderr
+    assert "mailto:me@a.test" in done.stderr
+    assert "2 sites, 2 pages, 1 links" in done.stdout
+
+
 def test_graph__bad_input_leaves_nothing_behind(tmp_path: Path) -> None:
     """Exit code 2, file and line, and no directory; a graph that was there stays."""
     pages, links, out = tmp_path / "pages", tmp_path / "links", tmp_path / "graph"

@@ -19,7 +19,7 @@ from weft.graph import generate as make
 from weft.graph.ageing import old_scores
 from weft.graph.describe import describe as draw
 from weft.graph.files import Stored, check_place, load, save, save_scores
-from weft.graph.importing import import_graph
+from weft.graph.importing import PER_SITE, import_edges, import_graph
 from weft.graph.rank import EPSILON, TOLERANCE, pagerank
 from weft.graph.scores import write_scores
 
@@ -29,24 +29,44 @@ GenerateFlags = flags_of("GenerateFlags", {"The graph": (Recipe, ())})
 
 
 def import_files(
-    pages: Annotated[Path, Parameter(help="File of one URL a line, or `id<TAB>url`.")],
-    links: Annotated[Path, Parameter(help="File of `source<TAB>target`, ids or URLs; an id is a line number from 0.")],
+    pages: Annotated[Path, Parameter(help="File of one URL a line, or `id<TAB>url`; leave it out for links alone.")],
+    links: Annotated[
+        Path | None, Parameter(help="File of two ids or two URLs a line; an id is a line number from 0, or as given.")
+    ] = None,
     *,
     seeds: Annotated[Path | None, Parameter(help="File of ids or URLs that a crawl begins with.")] = None,
+    pages_per_site: Annotated[
+        int | None,
+        Parameter(help=f"For links alone: so many pages, by their ids, are a site ({PER_SITE} if not given)."),
+    ] = None,
+    strict: Annotated[
+        bool, Parameter(help="Refuse a page whose URL cannot be used, instead of leaving it out.", negative=())
+    ] = False,
     out: Out,
     json: Json = False,
 ) -> int:
     """Import a graph from text files, which may be packed by gzip or zstd.
 
     Without --seeds a crawl begins with each site's page of the shortest path. Pages that no seed reaches are left out,
-    and so are links of a page to itself or to the same page again.
+    and so are links of a page to itself or to the same page again. Lines of links that begin with # are comments.
+
+    One file alone is an edge list, two ids a line, as in the SNAP collection. Nothing is known of the sites of its
+    pages then: they are made up.
 
     For example:
 
         weft graph import pages.tsv.gz links.tsv.gz --seeds seeds.txt --out graphs/mine
+
+        weft graph import web-Google.txt.gz --out graphs/google
     """
     check_place(out)
-    return _keep(import_graph(pages, links, seeds), out, json=json)
+    if links is None:
+        return _keep(
+            import_edges(pages, seeds, per_site=PER_SITE if pages_per_site is None else pages_per_site), out, json=json
+        )
+    if pages_per_site is not None:
+        raise UsageError("the sites are those of the pages file", todo="leave --pages-per-site out, or the pages file")
+    return _keep(import_graph(pages, links, seeds, strict=strict), out, json=json)
 
 
 def build(

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import zstandard
 from isal import igzip
 from isal.igzip_lib import IsalError
+from numpy.typing import NDArray
 
 from weft.errors import UsageError
 
@@ -89,3 +91,15 @@ def packed(path: Path) -> bool:
     except OSError as error:
         raise UsageError(f"cannot read the file: {error.strerror or error}", where=str(path)) from error
     return magic.startswith(GZIP) or magic == ZSTD
+
+
+def at_line(path: Path, line: int) -> str:
+    """A place in a file for a message; lines are counted from 0 here, and from 1 by people."""
+    return f"{path}, line {line + 1}"
+
+
+def shown_line(text: NDArray[np.uint8], number: int) -> str:
+    """A line for a message, its tabs and other oddities shown."""
+    ends = np.flatnonzero(text == ord("\n"))
+    begin = int(ends[number - 1]) + 1 if number else 0
+    return ascii(text[begin : min(int(ends[number]), begin + 200)].tobytes().decode(errors="replace"))

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import UsageError
-from weft.graph import importing, lines
+from weft.graph import lines, link_lists, page_lists
 from weft.graph.assembly import LinkRows, Worth, assemble
 from weft.graph.files import Stored
-from weft.graph.importing import import_graph
+from weft.graph.importing import PER_SITE, import_edges, import_graph
 
 Folder = Callable[..., tuple[Path, Path, Path | None]]
 
@@ -109,7 +109,8 @@ def test_import__self_links_and_repeats_are_counted(files: Folder) -> None:
     """The first link of several stays, in its place."""
     stored = import_graph(*files(PAGES, "2\t3\n2\t0\n2\t3\n2\t2\n0\t0\n"))
     assert links_by_url(stored)["http://a.test/"] == ["http://a.test/y", "http://a.test/x"]
-    assert stored.about["dropped"] == {"unreached": 0, "self_links": 2, "repeated_links": 1}
+    dropped = stored.about["dropped"]
+    assert (dropped["unreached"], dropped["self_links"], dropped["repeated_links"]) == (0, 2, 1)
 
 
 def test_import__unreached_pages_are_dropped_with_a_warning(files: Folder) -> None:
@@ -157,8 +158,10 @@ BAD = [
     (PAGES, "0\t1\n1\t4\n", None, ["not in the pages file", "links.tsv, line 2", r"1\t4"]),
     ("5\thttp://a.test/\n", "5\t6\n", None, ["not in the pages file", "links.tsv, line 1"]),
     (PAGES, "http://a.test/\thttp://z.test/\n", None, ["not in the pages file", "links.tsv, line 1", "z.test"]),
-    (PAGES, "0\t1\n\n1\t2\n", None, ["no link", "links.tsv, line 2"]),
-    (PAGES, "0\t1\n0 2\n", None, ["no link", "links.tsv, line 2"]),
+    (PAGES, "# c\n\n0\t1\n0x2\n", None, ["no link", "links.tsv, line 4"]),
+    (PAGES, "0\t1\n0 \n", None, ["no link", "links.tsv, line 2"]),
+    (PAGES, "# c\n0\t1\n\n1\t4\n", None, ["not in the pages file", "links.tsv, line 4", r"1\t4"]),
+    (PAGES, "# c\nhttp://a.test/ http://b.test/\n", None, ["no link", "links.tsv, line 2"]),
     (PAGES, "0\t1\t2\n", None, ["no link", "links.tsv, line 1"]),
     (PAGES, "0\n1\n", None, ["no link", "links.tsv, line 1"]),
     (PAGES, "0\t9999999999999999999999\n", None, ["no link", "links.tsv, line 1"]),
@@ -188,16 +191,116 @@ def test_import__bad_input_is_refused_with_file_and_line(
 ) -> None:
     """One message that says where."""
     with pytest.raises(UsageError) as refused:
-        import_graph(*files(pages, links, seeds))
+        import_graph(*files(pages, links, seeds), strict=True)
     for word in words:
         assert word in str(refused.value)
+
+
+def test_import__pages_without_a_usable_url_are_left_out_and_named(files: Folder) -> None:
+    """With their links; the others keep their ids, and the first few are named with their lines."""
+    bad = [b"mailto:me@a.test", b"http://b..test/x", b"http://" + b"c" * 64 + b"/", b"http://a.test/\xff", b"nonsense"]
+    pages = b"\n".join([b"http://a.test/", *bad, b"http://a.test/x", b"http://d.test/"])
+    links = "0\t1\n0\t6\n2\t0\n3\t4\n6\t7\n7\t0\n"
+    stored = import_graph(*files(pages, links))
+    home, other, last = "http://a.test/", "http://a.test/x", "http://d.test/"
+    assert links_by_url(stored) == {home: [other], other: [last], last: [home]}
+    assert stored.id_of(np.arange(3)).tolist() == [0, 6, 7]
+    assert (stored.about["dropped"]["bad_urls"], stored.about["dropped"]["links_of_bad_urls"]) == (5, 3)
+    (warning,) = stored.about["warnings"]
+    for word in ("5 pages", "3 links", "line 2", "mailto:me@a.test", "line 3", "line 4", "2 more"):
+        assert word in warning
+    by_url = "http://a.test/\tmailto:me@a.test\nhttp://a.test/\thttp://a.test/x\n"
+    assert links_by_url(import_graph(*files(pages, by_url)))[home] == [other]
+    seeded = import_graph(*files(pages, links, "1\n6\n"))
+    assert seeded.id_of(seeded.graph.seeds).tolist() == [6]
+    with pytest.raises(UsageError, match="no seed has a URL"):
+        import_graph(*files(pages, links, "1\n"))
+    with pytest.raises(UsageError, match="no page has a URL"):
+        import_graph(*files("mailto:me@a.test\n", ""))
+    with pytest.raises(UsageError, match=r"mailto.*pages\.tsv, line 2"):
+        import_graph(*files(pages, links), strict=True)
+
+
+# --- edge lists ---
+
+SNAP = """# Directed graph (each unordered pair of nodes is saved once): web.txt
+# Nodes: 5 Edges: 5
+# FromNodeId\tToNodeId
+0\t11342
+0\t824020
+
+11342 0
+824020   11342\r
+ 916427 0
+"""
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_edges__are_a_graph_by_themselves(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    """As the SNAP collection has them: the pages are those that are named, and so many of them are a site."""
+    (tmp_path / "web.txt").write_bytes(pack(SNAP.encode()))
+    stored = import_edges(tmp_path / "web.txt", per_site=2)
+    zero, second, third, fourth = (
+        *("http://site0.test/0", "http://site0.test/11342"),
+        *("http://site1.test/824020", "http://site1.test/916427"),
+    )
+    left_out = stored.about["dropped"]["unreached"]
+    assert left_out == 1
+    assert links_by_url(stored) == {zero: [second, third], second: [zero], third: [second]}
+    assert stored.id_of(np.arange(3)).tolist() == [0, 11342, 824020]
+    (tmp_path / "seeds.txt").write_text("916427\n")
+    seeded = import_edges(tmp_path / "web.txt", tmp_path / "seeds.txt", per_site=1)
+    assert (seeded.graph.sites, seeded.graph.pages) == (4, 4)
+    assert seeded.urls is not None
+    assert seeded.urls[int(seeded.graph.seeds[0])] == fourth.replace("site1", "site3")
+
+
+def test_edges__equal_the_same_graph_with_a_pages_file(files: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the pieces in which the file is read."""
+    rng = np.random.default_rng(1)
+    pairs = rng.integers(0, 500, (3000, 2))
+    ids = np.unique(pairs)
+    listed = "".join(f"{page}\thttp://site{at // PER_SITE}.test/{page}\n" for at, page in enumerate(ids.tolist()))
+    pages, links, _ = files(listed, "".join(f"{a}\t{b}\n" for a, b in pairs.tolist()))
+    wanted = import_graph(pages, links)
+    monkeypatch.setattr(link_lists, "chunks", lambda path: lines.chunks(path, 1000))
+    found = import_edges(links)
+    assert links_by_url(found) == links_by_url(wanted)
+    assert np.array_equal(found.graph.seeds, wanted.graph.seeds)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("# nothing\n", ["no links", "web.txt"]),
+        ("0 1\n\n# c\n1 2 3\n", ["no link", "web.txt, line 4"]),
+        ("http://a.test/\thttp://b.test/\n", ["no link", "line 1", "pages file"]),
+        ("0 1\n-1 2\n", ["no link", "line 2"]),
+    ],
+)
+def test_edges__bad_input_is_refused_with_file_and_line(tmp_path: Path, text: str, words: list[str]) -> None:
+    """One message that says where."""
+    (tmp_path / "web.txt").write_text(text)
+    with pytest.raises(UsageError) as refused:
+        import_edges(tmp_path / "web.txt")
+    for word in words:
+        assert word in str(refused.value)
+    with pytest.raises(UsageError, match="0 pages"):
+        import_edges(tmp_path / "web.txt", per_site=0)
+
+
+def test_edges__of_a_real_crawl(shared: Callable[[str], Path]) -> None:
+    """As they were published; three of its 1,212 pages have no link at all."""
+    stored = import_edges(shared("graph-ics-analyst/edges.tsv.gz"))
+    assert stored.graph.pages + stored.about["dropped"]["unreached"] == 1209
+    assert stored.graph.sites == 18
 
 
 def test_import__line_numbers_count_from_the_beginning_of_the_file(
     files: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when the file is read in many pieces."""
-    monkeypatch.setattr(importing, "chunks", lambda path: lines.chunks(path, 7))
+    monkeypatch.setattr(link_lists, "chunks", lambda path: lines.chunks(path, 7))
     pages, links, _ = files(PAGES, LINKS * 10)
     assert len(import_graph(pages, links).graph.links) == 4
     with pytest.raises(UsageError, match="line 41"):
@@ -221,7 +324,7 @@ def test_import__graph_larger_than_memory(files: Folder, monkeypatch: pytest.Mon
     pages, links, _ = files(PAGES, gzip.compress((LINKS * 1000).encode()))
     with pytest.raises(UsageError, match=r"larger than memory.*links\.tsv"):
         import_graph(pages, links, memory=2000)
-    monkeypatch.setattr(importing, "MOST_PAGES", 3)
+    monkeypatch.setattr(page_lists, "MOST_PAGES", 3)
     with pytest.raises(UsageError, match="4 pages are too many"):
         import_graph(pages, links)
 
