@@ -42,7 +42,8 @@ class SiteRules:
     rank_by: Literal["score", "f-measure"] = setting("score", "what a site is preferred for")
     half_life: float = setting(0.0, "a page born so many days ago counts half; 0: all pages count alike")
     hubs_apart: bool = setting(False, "leave home pages and section fronts out of pages, views and scores")
-    top: int = setting(100, "length of the seed list; 0: as many sites as can be polled")
+    top: int = setting(100, "most sites on the seed list; 0: as many as can be polled")
+    cut: bool = setting(True, "end the seed list before that where further sites would lower its F-measure")
     polls_per_day: float = setting(0.0, "hubs that the crawler can look at in a day to find new pages")
     delay_hours: float = setting(1.0, "with --top 0: how long a new page may wait on average until it is found")
 
@@ -60,7 +61,7 @@ class SiteRules:
             )
 
 
-PAPER = SiteRules(pseudo_pages=0.0)  # P2 as it stands: 3 to 2, the best 100, small sites like all others
+PAPER = SiteRules(pseudo_pages=0.0, cut=False)  # P2 as it stands: 3 to 2, the best 100, small sites like all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +103,27 @@ def rank_sites(views: Views, labels: Labels, rules: SiteRules) -> Ranking:
         score = gains(tally(views, labels, np.ones(views.pages), places), rules.top or len(places.names))
     ranking = ranked(places, score, views, labels, hub, rules)
     best = np.nonzero((ranking.score > 0) & (ranking.pages >= rules.least_pages))[0]
+    if rules.top:
+        best = best[: rules.top]
+        best = best[: _best_length(ranking, best)] if rules.cut else best
     if not rules.polls_per_day:
-        return _with_list(ranking, best[: rules.top])
+        return _with_list(ranking, best)
     demand = lists.demand(hubs_of(views, labels, hub), len(places.names), views.window.days)
     wanted = demand.of(np.asarray(pc.index_in(ranking.names.take(pa.array(best)), places.names), np.int64))
-    length = rules.top or lists.fitting(wanted, rules.polls_per_day, rules.delay_hours)
+    length = len(best) if rules.top else lists.fitting(wanted, rules.polls_per_day, rules.delay_hours)
     return _with_list(ranking, best[:length], lists.polls(wanted.of(slice(length)), rules.polls_per_day))
+
+
+def _best_length(ranking: Ranking, best: NDArray[np.int64]) -> int:
+    """How many of the best sites make the list with the highest F-measure, by our own labels.
+
+    F = 2t / (n + T), with t temporal pages among the n of the list and T in all: the next site is worth having when
+    more of its pages are temporal than F / 2. One length is all that is chosen, so that it holds for later pages too.
+    """
+    if not len(best):
+        return 0
+    temporal, pages = np.cumsum(ranking.temporal_pages[best]), np.cumsum(ranking.pages[best])
+    return int(np.argmax(2 * temporal / (pages + ranking.temporal_pages.sum()))) + 1
 
 
 def counted(hub: NDArray[np.bool_], rules: SiteRules) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from tests.unit.temporal.judged import labels_of, pages_of, sites_of
 
 from weft.errors import UsageError
 from weft.temporal import lists
-from weft.temporal.evaluation import evaluate
+from weft.temporal.evaluation import evaluate, measure
 from weft.temporal.labels import Rules, classify
 from weft.temporal.sites import PAPER, SiteRules, rank_sites
 from weft.temporal.views import Labels, Views
@@ -76,9 +77,41 @@ def _in_order(views: Views, labels: Labels, order: np.ndarray) -> tuple[Views, L
 def test_list__has_no_site_without_a_temporal_page() -> None:
     """A list that is longer than there are such sites stays shorter."""
     views, labels = sites_of(NEWS)
-    ranking = rank_sites(views, labels, SiteRules(top=3))
+    ranking = rank_sites(views, labels, SiteRules(top=3, cut=False))
     assert ranking.seeds() == ["news.example", "mixed.example"]
     assert ranking.listed.tolist() == [True, True, False]
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=8), st.integers(1, 9))
+def test_list__ends_where_its_f_measure_is_best(counts: list[tuple[int, int]], top: int) -> None:
+    """Of all beginnings of the ranking that are short enough, no other has a higher F by the labels themselves."""
+    given_pages = {f"s{at}.example": pair for at, pair in enumerate(counts) if sum(pair)}
+    if not given_pages:
+        return
+    views, labels = sites_of(given_pages)
+    whole = rank_sites(views, labels, SiteRules(top=top, cut=False)).seeds()
+    found = rank_sites(views, labels, SiteRules(top=top)).seeds()
+    assert found == whole[: len(found)]
+    measured = [evaluate(views, labels.temporal, whole[:length]).f for length in range(1, len(whole) + 1)]
+    assert (evaluate(views, labels.temporal, found).f if found else 0.0) == max(measured, default=0.0)
+    assert rank_sites(views, labels, replace(PAPER, top=top)).listed.sum() == len(whole), "the paper's list is not cut"
+
+
+def test_list__of_a_small_web_is_better_for_its_end() -> None:
+    """Not only by the labels that it was made from: by the truth, and on pages born after the window."""
+    world = make_world(Recipe(seed=301, sites=60, after=14))
+    views = world.views()
+    labels = classify(views, Rules())
+    later = world.truth.filter(pc.field("birth") >= world.recipe.days)
+    by_rule = [rank_sites(views, labels, SiteRules(cut=cut)).seeds() for cut in (False, True)]
+    assert len(by_rule[1]) < len(by_rule[0]) < 60
+    true = np.asarray(world.truth_of(views)["temporal_by_definition"], np.bool_)
+    in_time = [evaluate(views, true, seeds).f for seeds in by_rule]
+    after = [
+        measure(later["site"], np.asarray(later["temporal_by_definition"], np.bool_), seeds).f for seeds in by_rule
+    ]
+    assert in_time[1] > in_time[0] + 0.1
+    assert after[1] > after[0] + 0.04
 
 
 def test_list__leaves_out_sites_with_fewer_pages_than_wanted() -> None:
