@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from weft.cli.simulate import _show as show
 from weft.errors import UsageError
 from weft.printing import plots
 from weft.printing.page import Cell, Column, Page
@@ -270,3 +271,20 @@ def test_page__a_row_has_as_many_cells_as_columns() -> None:
     """A cell too few is an error where it is made."""
     with pytest.raises(ValueError, match="argument 2"):
         Page("t").table([Column("a"), Column("b")], [["only one"]])
+
+
+def test_page__tables_can_be_reached_to_be_scrolled() -> None:
+    """By the keyboard too, and under a name; the style shades the side where more is to come."""
+    page = Page("t")
+    page.table([Column("a")], [["1"]], caption='Sizes & "shares"')
+    frame = '<div class="scroll" tabindex="0" role="region" aria-label="Sizes &amp; &quot;shares&quot;"><table>'
+    assert frame in page.html()
+    style = page.html().partition("</style>")[0]
+    assert "no-repeat local" in style
+    assert "no-repeat scroll" in style
+
+
+def test_summary__warnings_are_shown_as_they_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Brackets in them are no markup: the extra that is to be installed keeps its name."""
+    show({"orderings": {}, "warnings": ["pip install 'weft[plots]'"]}, tmp_path)
+    assert "weft[plots]" in capsys.readouterr().out
