@@ -45,7 +45,7 @@ check: $(READY)  ## Lint, types, import layers.
 test: setup $(PYWB)/.ready  ## Run all tests.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-bench: setup $(BENCH)  ## Compare with the bare loop and with Scrapy; PARTS="workers modern frontier", or all.
+bench: setup $(BENCH)  ## Compare with the bare loop and with Scrapy; PARTS="workers modern frontier", or all; PARTS=against REV=…
 	@$(BIN)/python -m benchmarks $(PARTS)
 
 soak: setup  ## Long runs: the slow versions of the promises.

@@ -9,6 +9,7 @@ Every part is one run, and can be had alone with options of its own: `python -m 
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import (
+    against,
     crawlers,
     frontier,
     modern,
@@ -45,6 +47,11 @@ PARTS = {
         "weft beside the bare loop and Scrapy: 2,000 sites, pages of 15 KB (median), 22 links a page, nothing fails",
         crawlers.run,
         crawlers.show,
+    ),
+    "against": Part(
+        "this tree's processor time a page against that of the revision REV, on the same pages",
+        against.run,
+        against.show,
     ),
     "workers": Part(
         "the same web: one worker against two, durability on against off, stalls of the event loop",
@@ -104,7 +111,8 @@ def main(names: list[str]) -> None:
     unknown = sorted(set(names) - PARTS.keys() - {"all"})
     if unknown:
         sys.exit(f"there is no benchmark called {', '.join(unknown)}: choose of {', '.join(PARTS)}, or all")
-    for name in PARTS if "all" in names else dict.fromkeys(names or ["crawlers"]):
+    everything = [name for name in PARTS if name != "against" or os.environ.get("REV")]
+    for name in everything if "all" in names else dict.fromkeys(names or ["crawlers"]):
         part = PARTS[name]
         print(f"{name}: {part.about}\n", flush=True)
         result = part.run()

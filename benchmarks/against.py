@@ -1,0 +1,256 @@
+"""Processor time a page of this tree against another revision. In: a revision, by REV or --rev. Out: a ratio with its
+interval.
+
+    make bench PARTS=against REV=e987726
+    python -m benchmarks.against --rev e987726 --rounds 3 --pages 4000     # a quick trial
+
+The same web is crawled to its end by both, so that both fetch the same pages; what the server's log says of each run
+must be the same set. One server serves all runs from a core of its own, one worker crawls on another. In each round
+the old revision runs twice and this tree once, between them, in an order that is turned around from round to round.
+The ratio of a round is new to old; beside it stands old to old, which should be 1 and shows what the machine alone
+does to such a ratio. Of each the median over the rounds counts, with a 95 % bootstrap interval.
+
+A page's time is that of the worker's process from the page `SKIPPED` on to the last one: the start, with the loading
+of compiled code that first calls bring, is counted apart, and so is the end. The worker is sampled from outside, and
+the moments are those of the server's log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from benchmarks.crawlers import seeds_of, web, weft_command
+from benchmarks.machine import cpu_of, description
+from benchmarks.ratios import Interval, interval
+from weft.testbed.bed import Bed, serving
+
+ROOT = Path(__file__).parent.parent
+BOUND = 1.01  # of the other revision's time a page
+SKIPPED = 1_000  # pages until a worker is warm
+SAMPLE = 0.02  # seconds between two looks at a worker
+SIDES = ("old", "new", "again")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One crawl; processor time in seconds, user and system."""
+
+    side: str
+    pages: int  # that count: those behind the first ones
+    cpu_ms_per_page: float  # of the worker
+    start_s: float  # of all processes, until the first page was answered
+    warming_s: float  # of the worker, from there to the first page that counts
+    end_s: float  # of all processes, behind the last page
+    seconds: float  # by the clock, of the pages that count
+
+
+@contextlib.contextmanager
+def checked_out(revision: str) -> Iterator[tuple[Path, str]]:
+    """The sources of a revision in a folder that is removed, with its full name."""
+    name = _git("rev-parse", "--verify", f"{revision}^{{commit}}").decode().strip()
+    with tempfile.TemporaryDirectory(prefix="weft-against-") as folder:
+        with tarfile.open(fileobj=io.BytesIO(_git("archive", name, "src"))) as files:
+            files.extractall(folder, filter="data")
+        yield Path(folder) / "src", name
+
+
+def _git(*arguments: str) -> bytes:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False)
+    if done.returncode:
+        sys.exit(f"git {arguments[0]}: {done.stderr.decode().strip()}")
+    return done.stdout
+
+
+def _environment(source: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(source)}
+
+
+def _warm(source: Path) -> None:
+    """Fill a tree's cache of compiled code."""
+    command = [sys.executable, "-m", "weft", "doctor", "--warm", "--quiet"]
+    subprocess.run(command, env=_environment(source), cwd=source, check=False, stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-c", "import weft; print(weft.__file__)"]
+    found = subprocess.run(command, env=_environment(source), cwd=source, check=True, capture_output=True, text=True)
+    if not Path(found.stdout.strip()).is_relative_to(source):
+        sys.exit(f"{source} was asked for, and Python imports {found.stdout.strip()}")
+
+
+class Samples:
+    """Processor time of a crawl's processes as it grows: of its worker, and of all."""
+
+    def __init__(self) -> None:
+        self.at: list[float] = []
+        self.worker: list[float] = []
+        self.all: list[float] = []
+
+    def take(self, watchdog: psutil.Process) -> None:
+        """Look once; between a process's start and its end only."""
+        with contextlib.suppress(psutil.Error):
+            workers = [child.pid for child in watchdog.children() if "weft.work" in child.cmdline()]
+            now = time.time()
+            worker = sum(map(cpu_of, workers))
+            self.at.append(now)
+            self.worker.append(worker)
+            self.all.append(worker + cpu_of(watchdog.pid))
+
+    def between(self, first: float, last: float) -> float:
+        """Processor time of the worker from one moment to another."""
+        begun, ended = np.interp([first, last], self.at, self.worker)
+        return float(ended - begun)
+
+    def until(self, moment: float) -> float:
+        """Processor time of all until a moment."""
+        return float(np.interp(moment, self.at, self.all))
+
+
+def crawl(bed: Bed, side: str, source: Path, folder: Path, core: int) -> tuple[Measured, set[bytes]]:
+    """Crawl the web to its end; what it took, and which pages were fetched."""
+    out = folder / "crawl"
+    shutil.rmtree(out, ignore_errors=True)
+    log = bed.log_file
+    assert log is not None
+    bed.dns_questions()  # whatever it is asked, the server writes its log out
+    begin = log.stat().st_size
+    samples = Samples()
+    with (folder / "said").open("wb") as said:
+        process = subprocess.Popen(
+            weft_command(seeds_of(bed, folder), out, per_visit=100),
+            stdout=said,
+            stderr=said,
+            cwd=folder,
+            env=_environment(source),
+        )
+        try:
+            os.sched_setaffinity(process.pid, {core})
+            watchdog = psutil.Process(process.pid)
+            while not (gone := os.wait4(process.pid, os.WNOHANG))[0]:
+                samples.take(watchdog)
+                time.sleep(SAMPLE)
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+    _, status, used = gone
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"the crawl by {side} failed:\n{(folder / 'said').read_text()[-2000:]}")
+    bed.dns_questions()
+    answered = _answered(log, begin)
+    moments = sorted(moment for moment, _ in answered)
+    skipped = min(SKIPPED, len(moments) // 4)
+    first, warm, last = moments[0], moments[skipped], moments[-1]
+    pages = len(moments) - skipped
+    measured = Measured(
+        side=side,
+        pages=pages,
+        cpu_ms_per_page=1000 * samples.between(warm, last) / pages,
+        start_s=samples.until(first),
+        warming_s=samples.between(first, warm),
+        end_s=used.ru_utime + used.ru_stime - samples.until(last),
+        seconds=last - warm,
+    )
+    return measured, {page for _, page in answered}
+
+
+def _answered(log: Path, begin: int) -> list[tuple[float, bytes]]:
+    """When which page was answered, by the server's log."""
+    with log.open("rb") as file:
+        file.seek(begin)
+        lines = [line.split(b"\t") for line in file]
+    return [(float(line[7]), line[1] + line[12]) for line in lines if line[0] == b"request" and line[11] == b"page"]
+
+
+def run(*, rev: str = "", rounds: int = 0, pages: int = 0) -> dict[str, Any]:
+    """All rounds. What is not given is taken from the environment: REV, ROUNDS, PAGES."""
+    rev = rev or os.environ.get("REV", "")
+    rounds, pages = rounds or int(os.environ.get("ROUNDS", "9")), pages or int(os.environ.get("PAGES", "30000"))
+    if not rev:
+        sys.exit("which revision? make bench PARTS=against REV=e987726")
+    machine = description()
+    server_core, core = _cores()
+    found: dict[str, list[Measured]] = {side: [] for side in SIDES}
+    with checked_out(rev) as (other, name), tempfile.TemporaryDirectory() as folder:
+        sources = {"old": other, "new": ROOT / "src", "again": other}
+        print("  compiled code is loaded or made: a minute for each tree that has none yet", flush=True)
+        for source in (other, ROOT / "src"):
+            _warm(source)
+        with serving(web(sites=max(20, pages // 50), pages=pages)) as bed:
+            os.sched_setaffinity(bed.pid, {server_core})
+            expected: set[bytes] | None = None
+            for number in range(rounds):
+                for side in SIDES if number % 2 == 0 else reversed(SIDES):
+                    measured, fetched = crawl(bed, side, sources[side], Path(folder), core)
+                    expected = fetched if expected is None else expected
+                    if fetched != expected:
+                        sys.exit(f"{side} did not fetch the same pages: {len(fetched ^ expected)} differ")
+                    found[side].append(measured)
+                    print(f"  {number + 1}/{rounds} {side:<6}{measured.cpu_ms_per_page:8.4f} ms/page", flush=True)
+    return {
+        "machine": machine,
+        "revision": name,
+        "this": _git("describe", "--always", "--dirty", "--abbrev=40").decode().strip(),
+        "pages": found["old"][0].pages,
+        "rounds": rounds,
+        "bound": BOUND,
+        "ratio": asdict(interval(_ratios(found, "new"))),
+        "control": asdict(interval(_ratios(found, "again"))),
+        "ratios": {side: _ratios(found, side) for side in ("new", "again")},
+        "runs": {side: [asdict(each) for each in runs] for side, runs in found.items()},
+    }
+
+
+def _ratios(found: dict[str, list[Measured]], side: str) -> list[float]:
+    return [a.cpu_ms_per_page / b.cpu_ms_per_page for a, b in zip(found[side], found["old"], strict=True)]
+
+
+def _cores() -> tuple[int, int]:
+    """A core for the server and this process, and one for the crawl."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        sys.exit("this needs two cores: one for the server, one for the crawl")
+    return cores[0], cores[-1]
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print the ratio, what it may be held for, and the rest beside it."""
+    print(f"\n{'':<8}{'CPU ms/page':>13}{'start s':>10}{'warming s':>11}{'end s':>8}{'pages/s':>9}")
+    for side, runs in result["runs"].items():
+        names = ("cpu_ms_per_page", "start_s", "warming_s", "end_s", "seconds")
+        cpu, start, warming, end, seconds = (statistics.median(each[name] for each in runs) for name in names)
+        print(f"{side:<8}{cpu:>13.4f}{start:>10.2f}{warming:>11.2f}{end:>8.2f}{result['pages'] / seconds:>9.0f}")
+    ratio, control = (Interval(**result[name]) for name in ("ratio", "control"))
+    print(f"\n{result['pages']:,} pages, {result['rounds']} rounds; medians of the paired ratios with 95 % intervals")
+    for label, each in (("this tree", ratio), ("old again", control)):
+        print(f"{label}: {each.median:.4f} times {result['revision'][:9]} ({each.low:.4f} to {each.high:.4f})")
+    print(f"goal: at most {result['bound']}: {ratio.verdict(result['bound'])}")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.against", description="CPU a page against a revision.")
+    parser.add_argument("--rev", default="", help="the other revision [environment: REV]")
+    parser.add_argument("--rounds", type=int, default=0, help="[environment: ROUNDS, or 9]")
+    parser.add_argument("--pages", type=int, default=0, help="of the web [environment: PAGES, or 30000]")
+    asked = parser.parse_args()
+    show(run(rev=asked.rev, rounds=asked.rounds, pages=asked.pages))
+
+
+if __name__ == "__main__":
+    main()
