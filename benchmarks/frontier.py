@@ -47,9 +47,10 @@ from benchmarks.machine import description
 from weft.clock import VirtualClock
 from weft.compiled import compiled
 from weft.frontier.contract import Orders
-from weft.frontier.local import LocalFrontier, Retries
+from weft.frontier.local import LocalFrontier
 from weft.frontier.log import FrontierLog
 from weft.frontier.politeness import Politeness
+from weft.frontier.retries import Retries
 from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
 from weft.frontier.seen import BATCH, Seen

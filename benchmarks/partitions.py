@@ -23,8 +23,9 @@ from weft.graph import Recipe, generate
 from weft.graph.model import Graph
 from weft.graph.rank import pagerank
 from weft.ordering import ordering_named
+from weft.ordering.contract import Ordering
 from weft.ordering.heaps import Heaps, TwoLevelHeap, pop_at, push_at, rescore_at, set_ready_at, take_site_at
-from weft.ordering.known import NO_PAGE, Known, Ordering
+from weft.ordering.known import NO_PAGE, Known
 from weft.ordering.rules import UNSCORED, found, linked, rule_of
 from weft.sim.core import open_sites
 from weft.sim.metrics import average

@@ -16,13 +16,15 @@ from benchmarks.crawlers import web
 from weft.clock import SystemClock
 from weft.events import Fetched
 from weft.fetch.headers import parse_head
-from weft.frontier.local import LocalFrontier, Retries
+from weft.frontier.local import LocalFrontier
 from weft.frontier.politeness import Politeness
+from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
 from weft.frontier.sites import Overrides
 from weft.model import Page, Turn
 from weft.ordering.breadth_first import BreadthFirst
-from weft.parse.page import Parser, Reading
+from weft.parse.options import Reading
+from weft.parse.page import Parser
 from weft.store.log import log_line
 from weft.store.store import Store
 from weft.store.volumes import Storing

@@ -6,7 +6,6 @@ made or opened, and workers are started under a watchdog; `work.py` has the wiri
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import dataclasses
 import os
@@ -18,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import uvloop
 
 from weft.clock import Clock, SystemClock
 from weft.config import Settings
@@ -28,13 +26,13 @@ from weft.engine.progress import Counts, Statistics, together
 from weft.engine.stopping import Stopping
 from weft.engine.watchdog import Restart, Watchdog
 from weft.errors import UsageError
-from weft.fetch.dns import Resolver
 from weft.frontier.contract import STOPPED
 from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.pace import Speed
 from weft.frontier.scope import Scope
 from weft.handover import hand_over
 from weft.model import Kind
+from weft.parts import check_parts
 from weft.urls import (
     credentials_of,
     host_of,
@@ -45,7 +43,8 @@ from weft.urls import (
     site_of,
     without_credentials,
 )
-from weft.work import Watch, gate_of, oracle_of, ordering_of, rare_collections, work
+
+Watch = Callable[[Statistics], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,13 +143,11 @@ def run(
     in the thread. Signals stop the crawl where they come to it; `stopping` does from any thread.
     """
     clock = clock or SystemClock()
-    ordering = ordering_of(plan)
-    gate_of(plan)
-    oracle_of(plan).check(ordering.name, getattr(ordering, "needs", ()))
+    ordering = check_parts(plan)
     Speed.parse(plan.settings.running.speed)
     refused = _refused_seeds(plan)
     plan.settings.revealed()
-    uvloop.run(_check_network(plan, clock))
+    _check_network(plan, clock)
     if plan.fresh:
         remove_crawl(plan.out)
     check_directory(plan)
@@ -177,8 +174,7 @@ def run(
             before = _together(hub).counts.fetches
             watch = watch or (lambda _statistics: None)
             if workers == 1 and not plan.watched:
-                with rare_collections():
-                    why = uvloop.run(work(plan, 0, hub, clock, watch, messages.say, stopping))
+                why = _worked(plan, hub, clock, watch, messages, stopping)
             else:
                 why = _watched(plan, workers, hub, clock, watch, messages, stopping)
             total = _together(hub)
@@ -220,6 +216,18 @@ def _workers(plan: Plan) -> int:
     if wanted == 0:
         return len(os.sched_getaffinity(0)) if plan.watched else 1
     return wanted
+
+
+def _worked(
+    plan: Plan, hub: EmbeddedFrontier, clock: Clock, watch: Watch, messages: Messages, stopping: Stopping | None
+) -> str:
+    """Run the one worker in this process."""
+    import uvloop
+
+    from weft.work import rare_collections, work
+
+    with rare_collections():
+        return uvloop.run(work(plan, 0, hub, clock, watch, messages.say, stopping))
 
 
 def _watched(
@@ -278,27 +286,43 @@ def _refused_seeds(plan: Plan) -> dict[str, str]:
     return refused
 
 
-async def _check_network(plan: Plan, clock: Clock) -> None:
+def _check_network(plan: Plan, clock: Clock) -> None:
     """Can the name servers be used? And without a contact nothing but this machine may be crawled: say so first."""
-    resolver = Resolver(asyncio.get_running_loop(), clock, plan.settings.naming)
     identity = plan.settings.identity
-    try:
-        if identity.contact or identity.agent:
-            return
+    hosts: set[str] = set()
+    if not (identity.contact or identity.agent):
         for host in {host_of(site_of(url)) for url in plan.seeds}:
             literal = literal_address(host)
-            if (literal is not None and is_loopback(literal)) or is_loopback_name(host):
-                continue
-            answer = None
-            if literal is None:
-                future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-                resolver.resolve(host, future.set_result)
-                answer = await future
-            if answer is None or not answer.addresses or not all(map(is_loopback, answer.addresses)):
-                known = answer is None or answer.addresses
-                raise UsageError(
-                    f"no contact is given, and {host} {'is not on this machine' if known else 'cannot be resolved'}",
-                    todo="give --contact with a URL or mail address where webmasters can reach you",
-                )
+            if literal is None and not is_loopback_name(host):
+                hosts.add(host)
+            elif literal is not None and not is_loopback(literal):
+                raise _no_contact(host, known=True)
+    if hosts or plan.settings.naming.dns:
+        import asyncio
+
+        asyncio.run(_check_names(plan, clock, hosts))
+
+
+async def _check_names(plan: Plan, clock: Clock, hosts: set[str]) -> None:
+    """Do all of these names lead to this machine?"""
+    import asyncio
+
+    from weft.fetch.dns import Answer, Resolver
+
+    resolver = Resolver(asyncio.get_running_loop(), clock, plan.settings.naming)
+    try:
+        for host in hosts:
+            future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            resolver.resolve(host, future.set_result)
+            answer = await future
+            if not answer.addresses or not all(map(is_loopback, answer.addresses)):
+                raise _no_contact(host, known=bool(answer.addresses))
     finally:
         await resolver.stop()
+
+
+def _no_contact(host: str, *, known: bool) -> UsageError:
+    return UsageError(
+        f"no contact is given, and {host} {'is not on this machine' if known else 'cannot be resolved'}",
+        todo="give --contact with a URL or mail address where webmasters can reach you",
+    )

@@ -15,16 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from weft.engine.gate import Identity
+from weft.engine.limits import Limits
 from weft.engine.watchdog import Watching
-from weft.engine.worker import Limits
 from weft.errors import UsageError
-from weft.fetch.dns import Naming
-from weft.fetch.transport import Fetching
-from weft.frontier.local import Retries
+from weft.fetch.options import Fetching, Naming
 from weft.frontier.politeness import Politeness
+from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
 from weft.frontier.sites import Overrides, SiteSettings
-from weft.parse.page import Reading
+from weft.parse.options import Reading
 from weft.settings import build, load_toml, setting
 from weft.store.volumes import Storing
 from weft.urls import UrlRules

@@ -15,13 +15,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from weft.config import SECTIONS, Settings
-from weft.engine.application import Application, Together
 from weft.errors import UsageError, WeftError
 from weft.settings import load_toml
 from weft.store.files import sync_folder, writing
 from weft.version import __version__
+
+if TYPE_CHECKING:
+    from weft.engine.application import Application, Together
 
 FORMAT = 2  # of the directory; another one is not read
 SECRETS = "secrets.toml"

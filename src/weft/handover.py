@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,13 +29,14 @@ from weft.clock import Clock
 from weft.config import Settings
 from weft.engine.progress import Counts, Statistics
 from weft.frontier.embedded import EmbeddedFrontier, Left
-from weft.frontier.log import Commit, FrontierLog
-from weft.frontier.parcels import Estate
 from weft.frontier.politeness import wait_after
 from weft.frontier.sites import RobotsRecord, SiteMemory
 from weft.parse.robots import parse_robots
 from weft.store.files import intact, sync_folder, writing
-from weft.store.sealing import seal_leftovers
+
+if TYPE_CHECKING:  # large, and loaded only when a worker is dissolved
+    from weft.frontier.log import Commit
+    from weft.frontier.parcels import Estate
 
 _memory = msgspec.msgpack.Decoder(SiteMemory).decode
 _robots = msgspec.msgpack.Decoder(RobotsRecord).decode
@@ -89,6 +91,10 @@ def repair(out: Path, hub: EmbeddedFrontier) -> list[Path]:
 
 def dissolve(out: Path, hub: EmbeddedFrontier, number: int, settings: Settings, clock: Clock) -> Handed:
     """Take back everything that a worker held."""
+    from weft.frontier.log import Commit
+    from weft.frontier.parcels import Estate
+    from weft.store.sealing import seal_leftovers
+
     log = _log_of(out, number)
     with writing(log):
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -130,6 +136,8 @@ def _beside(log: Path) -> Path:
 
 
 def _write_beside(log: Path, stub: Commit) -> None:
+    from weft.frontier.log import FrontierLog
+
     beside = _beside(log)
     beside.unlink(missing_ok=True)
     new = FrontierLog(beside)

@@ -26,7 +26,6 @@ from weft.clock import Clock, SystemClock
 from weft.config import Settings
 from weft.directory import Plan, stored_plan
 from weft.engine.exchange import Asker
-from weft.engine.gate import Gate
 from weft.engine.hosting import Hosted, described
 from weft.engine.marker import Marker
 from weft.engine.network import LiveNetwork
@@ -40,39 +39,20 @@ from weft.fetch.dns import Resolver
 from weft.fetch.transport import Transport
 from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.local import LocalFrontier
-from weft.frontier.oracle import Oracle
-from weft.ordering import Ordering, ordering_named
-from weft.ordering.priority import Priority
 from weft.ordering.reranking import Reranking
 from weft.parse.apart import Apart
 from weft.parse.page import LARGE, Parser
+from weft.parts import gate_of, oracle_of, ordering_of
 from weft.processes import die_with_parent
 from weft.store.files import intact, writing
 from weft.store.log import CrawlLog
 from weft.store.sealing import known_contents, seal_leftovers
 from weft.store.store import Store
-from weft.urls import host_of, site_of
 from weft.version import __version__
 
 _BEAT = 5.0  # seconds between two signs of life
 _FAULT = 70  # the exit code of a worker that failed by our fault, as sysexits.h has it
 Watch = Callable[[Statistics], None]
-
-
-def ordering_of(plan: Plan) -> Ordering:
-    """The ordering of a crawl."""
-    return Priority() if plan.application is not None else ordering_named(plan.settings.running.ordering)
-
-
-def oracle_of(plan: Plan) -> Oracle:
-    """What a crawl's ordering is told from outside."""
-    running = plan.settings.running
-    return Oracle.read(getattr(ordering_of(plan), "needs", ()), running.scores, running.oracle)
-
-
-def gate_of(plan: Plan) -> Gate:
-    """Where a crawl may go."""
-    return Gate(plan.settings.identity, [host_of(site_of(url)) for url in plan.seeds])
 
 
 async def work(

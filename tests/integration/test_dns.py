@@ -16,7 +16,8 @@ from tests.live import live
 
 from weft.clock import VirtualClock
 from weft.errors import UsageError
-from weft.fetch.dns import Answer, Naming, Resolver
+from weft.fetch.dns import Answer, Resolver
+from weft.fetch.options import Naming
 from weft.model import Reason
 
 NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5

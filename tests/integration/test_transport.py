@@ -24,7 +24,8 @@ from cryptography.x509.oid import NameOID
 from tests.live import live
 
 from weft.clock import SystemClock
-from weft.fetch.transport import Connection, Fetching, Request, Transport
+from weft.fetch.options import Fetching
+from weft.fetch.transport import Connection, Request, Transport
 from weft.model import Page, Reason
 
 AGENT = "weft/0 (+test)"

@@ -73,8 +73,9 @@ def _warm_frontier() -> None:
     import numpy as np
 
     from weft.clock import VirtualClock
-    from weft.frontier.local import LocalFrontier, Retries
+    from weft.frontier.local import LocalFrontier
     from weft.frontier.politeness import Politeness
+    from weft.frontier.retries import Retries
     from weft.frontier.scope import Selection
     from weft.frontier.sites import Overrides
     from weft.model import Kind

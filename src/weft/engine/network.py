@@ -7,7 +7,8 @@ from functools import partial
 
 from weft.engine.drive import Ask
 from weft.fetch.dns import Answer, Resolver
-from weft.fetch.transport import Connection, Fetching, Request, Transport
+from weft.fetch.options import Fetching
+from weft.fetch.transport import Connection, Request, Transport
 from weft.frontier.schedule import Visit
 from weft.model import Page
 from weft.urls import host_of

@@ -14,10 +14,10 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import msgspec
 
+from weft.engine.limits import Limits
 from weft.engine.loop import Loop
 from weft.engine.progress import Progress, Statistics
 from weft.engine.stopping import Stopping, is_main_thread
@@ -25,22 +25,10 @@ from weft.engine.wires import Wires
 from weft.errors import WeftError
 from weft.events import Stopped
 from weft.frontier.contract import GlobalFrontier, Orders, Report
-from weft.settings import setting
 from weft.store.store import SETTLED
 
 _TICK = 0.01  # seconds: timers that are due closer together than this are served together
 _LOOK = 0.05  # seconds between two looks at whether something is to be done
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """When a crawl ends before it has everything."""
-
-    max_pages: int | None = setting(None, "stop after so many pages")
-    max_time: float | None = setting(None, "stop after so many seconds")
-    max_bytes: int | None = setting(None, "stop after so many bytes of content")
-    grace: float = setting(10.0, "seconds that pages under way have to finish when the crawl is told to stop")
-    commit_every: float = setting(1.0, "seconds between two commits")
 
 
 class Worker:

@@ -12,7 +12,6 @@ import functools
 import random
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import aiodns
@@ -21,20 +20,8 @@ import pycares
 
 from weft.clock import Clock
 from weft.errors import UsageError
+from weft.fetch.options import Naming
 from weft.model import Reason
-from weft.settings import setting
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Naming:
-    """Where names are resolved, and how long an answer holds."""
-
-    dns: tuple[str, ...] = setting((), "name servers to ask, as ADDRESS or ADDRESS:PORT; the system's when empty")
-    dns_timeout: float = setting(5.0, "seconds a name server has to answer, before the next try")
-    dns_tries: int = setting(3, "how often each server is tried")
-    dns_shortest: float = setting(60.0, "an answer holds at least so many seconds")
-    dns_longest: float = setting(86_400.0, "an answer holds at most so many seconds")
-    dns_negative: float = setting(300.0, "the answer that there is no such name holds so many seconds")
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):

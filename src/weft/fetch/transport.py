@@ -19,7 +19,6 @@ import select
 import socket
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -27,9 +26,9 @@ import pycurl
 
 from weft.clock import Clock
 from weft.fetch.endings import certificate_verdict, failure, is_careless_end
-from weft.fetch.headers import check_headers, parse_head
+from weft.fetch.headers import parse_head
+from weft.fetch.options import Fetching
 from weft.model import Page, Reason
-from weft.settings import setting
 
 Done = Callable[[Page | None], None]
 
@@ -41,28 +40,6 @@ _MASKS = {
 }
 
 _SUPPRESS_CONNECT_HEADERS = 265  # pycurl has no name for it: what a proxy says to CONNECT is no part of the answer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fetching:
-    """Limits of one exchange, and the way out."""
-
-    timeout: float = setting(60.0, "seconds for one page, connecting included")
-    connect_timeout: float = setting(20.0, "seconds to establish a connection")
-    max_header_bytes: int = setting(65_536, "an answer with a larger header is refused")
-    accept_encoding: str = setting(
-        "gzip, deflate",
-        "content codings to ask for; br and zstd are understood too, but archive readers do not replay them",
-    )
-    proxy: str = setting("", "send every request through this proxy (http://…, socks5h://…); env:NAME: see headers")
-    headers: dict[str, str] | None = setting(
-        None, "further headers of every request, robots.txt included; a value env:NAME is taken from the environment"
-    )
-    verify_tls: bool = setting(False, "refuse expired, self-signed and otherwise doubtful certificates")
-    ca_file: str = setting("", "certificate authorities to trust, as PEM; the system's own when empty")
-
-    def __post_init__(self) -> None:
-        check_headers(self.headers)
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):

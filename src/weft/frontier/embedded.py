@@ -31,7 +31,6 @@ from weft.frontier.embedded_file import EmbeddedFile, links_in, message_in, new_
 from weft.frontier.embedded_groups import apply_batch, check_out, inbox, parcels_left, plant
 from weft.frontier.embedded_handover import Left
 from weft.frontier.pace import Speed, shares
-from weft.frontier.parcels import unpacked
 from weft.urls import registered_domain, site_of
 
 __all__ = ["EmbeddedFrontier", "Left"]
@@ -352,6 +351,8 @@ class EmbeddedFrontier:
             return True
         row = self._base.execute("select parcel from groups where name = ?", (group,)).fetchone()
         if row is not None and row[0] is not None:
+            from weft.frontier.parcels import unpacked
+
             content = unpacked(parcel_in(row[0]).content)
             if url in content.urls.decode().split("\n"):
                 return True

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from weft.clock import Clock
@@ -32,6 +31,7 @@ from weft.frontier.pace import Pace
 from weft.frontier.past import Past
 from weft.frontier.politeness import Politeness
 from weft.frontier.ranking import Ranking
+from weft.frontier.retries import Retries
 from weft.frontier.robots import RobotsFiles
 from weft.frontier.schedule import Schedule, Visit
 from weft.frontier.scope import Scope, Selection
@@ -42,20 +42,10 @@ from weft.model import FIRST_REQUISITE, Kind, Reason, Turn
 from weft.ordering import Ordering, Scored
 from weft.ordering.heaps import TwoLevelHeap
 from weft.ordering.reranking import Reranking
-from weft.settings import setting
 from weft.store.files import Mark
 from weft.urls import UrlRules, fingerprint, normal_form
 
 _MOST_REFUSALS = 500  # by robots.txt in one go, so that a long queue of forbidden pages does not stop the loop
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retries:
-    """What is tried again."""
-
-    retry_pauses: tuple[float, ...] = setting(
-        (60.0, 600.0), "seconds before the second, third … try of a page or site that failed; none: no retries"
-    )
 
 
 class LocalFrontier:

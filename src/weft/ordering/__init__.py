@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 
 from weft.errors import UsageError
-from weft.ordering.known import Ordering, Scored
+from weft.ordering.contract import Ordering, Scored
 
 __all__ = ["Ordering", "Scored", "ordering_named", "ordering_names"]
 

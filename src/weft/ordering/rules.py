@@ -10,7 +10,8 @@ from typing import Final
 
 from weft.compiled import inlined
 from weft.ordering import backlink, batch, depth, historical, omniscient, opic, opic_seeds, partial, random_order
-from weft.ordering.known import Known, Ordering, stays
+from weft.ordering.contract import Ordering
+from weft.ordering.known import Known, stays
 
 PYTHON: Final = 0  # ask in Python
 UNSCORED: Final = 1  # nothing to ask

@@ -26,7 +26,8 @@ from typing import BinaryIO, Final, TypeVar
 import msgspec
 
 from weft.model import Page, Parsed, Reason
-from weft.parse.page import Parser, Reading
+from weft.parse.options import Reading
+from weft.parse.page import Parser
 from weft.parse.tags import read_tags
 from weft.processes import die_with_parent
 

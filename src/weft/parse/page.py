@@ -5,7 +5,6 @@ Decides by media type which reader looks at it; what no reader knows has no link
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from weft.model import Kind, Page, Parsed, Reason
@@ -14,20 +13,11 @@ from weft.parse.decode import charset_of, decode_content
 from weft.parse.directives import NOTHING_ASKED, head_directives
 from weft.parse.html import parse_html
 from weft.parse.media import CSS, FEEDS, HTML, detect_type
+from weft.parse.options import Reading
 from weft.parse.sitemap import parse_sitemap
-from weft.settings import setting
 
 LARGE = 1_000_000  # bytes of HTML; reading a page of so many with a link in every line takes 30 ms
 _GZIP = b"\x1f\x8b\x08"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What is taken out of a page."""
-
-    requisites: bool = setting(False, "also collect what a page needs to be shown: images, style sheets, scripts")
-    link_text: bool = setting(False, "also keep what each link says and its relations (rel), in the columns of links")
-    max_expanded_bytes: int = setting(20_000_000, "a content that expands beyond this is not read")
 
 
 class LargePage(Exception):  # noqa: N818  it is no error

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from weft.compiled import compiled
 from weft.graph import Graph
 from weft.graph.rank import pagerank
-from weft.ordering.known import Ordering
+from weft.ordering.contract import Ordering
 from weft.sim.result import Simulated
 from weft.sim.run import Conditions, simulate
 from weft.sim.times import PageTimes

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from weft.compiled import address_of, table_of
 from weft.errors import UsageError
 from weft.graph import Graph
+from weft.ordering.contract import Ordering, Scored
 from weft.ordering.heaps import TwoLevelHeap
-from weft.ordering.known import NO_PAGE, Known, Ordering, Scored, stays
+from weft.ordering.known import NO_PAGE, Known, stays
 from weft.ordering.reranking import Estimate, Every, Reranking, choose_batch, make_edges, rescore_all
 from weft.ordering.rules import PYTHON, rule_of
 from weft.settings import setting

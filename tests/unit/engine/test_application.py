@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from weft.engine.application import Application, FetchedPage, Request, Together
 from weft.model import Kind, Page, Turn
-from weft.parse.page import Parser, Reading
+from weft.parse.options import Reading
+from weft.parse.page import Parser
 
 PARSER = Parser(Reading(), "weft")
 

@@ -20,14 +20,16 @@ from weft.engine.wires import Wires
 from weft.events import Bus, Event, Fault, Fetched
 from weft.fetch.dns import Answer
 from weft.fetch.transport import Connection, Request
-from weft.frontier.local import LocalFrontier, Retries
+from weft.frontier.local import LocalFrontier
 from weft.frontier.politeness import Politeness
+from weft.frontier.retries import Retries
 from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
 from weft.frontier.sites import Overrides
 from weft.model import Page, Parsed, Reason
 from weft.ordering.breadth_first import BreadthFirst
-from weft.parse.page import LargePage, Parser, Reading
+from weft.parse.options import Reading
+from weft.parse.page import LargePage, Parser
 from weft.store.store import Store
 from weft.store.volumes import Storing
 from weft.urls import UrlRules, fingerprint

@@ -28,8 +28,9 @@ from weft.engine.wires import Wires
 from weft.events import Bus, Event, Fetched
 from weft.fetch.dns import Answer
 from weft.fetch.transport import Connection, Request
-from weft.frontier.local import LocalFrontier, Retries
+from weft.frontier.local import LocalFrontier
 from weft.frontier.politeness import Politeness
+from weft.frontier.retries import Retries
 from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
 from weft.frontier.sites import Overrides
@@ -37,7 +38,8 @@ from weft.model import Kind, Page, Parsed
 from weft.ordering import Ordering, ordering_named, ordering_names
 from weft.ordering.known import Known
 from weft.ordering.reranking import Reranking
-from weft.parse.page import Parser, Reading
+from weft.parse.options import Reading
+from weft.parse.page import Parser
 from weft.sim.run import Conditions, simulate
 from weft.sim.times import PageTimes
 from weft.store.store import Store

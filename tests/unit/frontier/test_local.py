@@ -10,9 +10,10 @@ from tests.unit.frontier.conftest import parsed
 
 from weft.clock import VirtualClock
 from weft.frontier.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Link, Message, Orders
-from weft.frontier.local import LocalFrontier, Retries
+from weft.frontier.local import LocalFrontier
 from weft.frontier.log import Commit
 from weft.frontier.politeness import Politeness
+from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
 from weft.frontier.sites import Overrides, SiteSettings
 from weft.model import Kind, Reason, Turn

@@ -17,7 +17,8 @@ import uvloop
 
 from weft.model import Kind, Page, Parsed, Reason
 from weft.parse.apart import Apart
-from weft.parse.page import Parser, Reading
+from weft.parse.options import Reading
+from weft.parse.page import Parser
 
 SETTINGS = Reading(requisites=True)
 NORMAL = b"<html lang=de><title>T</title><a href=x>x</a><a rel=nofollow href=y>y</a><img src=z>"
@@ -239,7 +240,7 @@ import asyncio, sys
 sys.path[:0] = {path!r}
 from weft.model import Page
 from weft.parse.apart import Apart
-from weft.parse.page import Reading
+from weft.parse.options import Reading
 
 async def main():
     def page(body):

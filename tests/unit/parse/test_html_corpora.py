@@ -13,7 +13,8 @@ from warcio.archiveiterator import ArchiveIterator
 from weft.model import Kind, Page
 from weft.parse.directives import NOTHING_ASKED
 from weft.parse.html import parse_html
-from weft.parse.page import Parser, Reading
+from weft.parse.options import Reading
+from weft.parse.page import Parser
 
 URL = "http://site.test/"
 LINKS = (Kind.A, Kind.AREA)

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.model import Kind, Page, Parsed, Reason
-from weft.parse.page import LargePage, Parser, Reading
+from weft.parse.options import Reading
+from weft.parse.page import LargePage, Parser
 
 URL = "http://site.test/a/"
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.model import Kind, Page
-from weft.parse.page import Parser, Reading
+from weft.parse.options import Reading
+from weft.parse.page import Parser
 from weft.parse.sitemap import MOST_URLS, parse_sitemap
 
 

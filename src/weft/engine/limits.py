@@ -1,0 +1,20 @@
+"""When a crawl ends early, and how often it commits: settings alone, so that who only starts a crawl need not load what
+reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.settings import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When a crawl ends before it has everything."""
+
+    max_pages: int | None = setting(None, "stop after so many pages")
+    max_time: float | None = setting(None, "stop after so many seconds")
+    max_bytes: int | None = setting(None, "stop after so many bytes of content")
+    grace: float = setting(10.0, "seconds that pages under way have to finish when the crawl is told to stop")
+    commit_every: float = setting(1.0, "seconds between two commits")

@@ -1,0 +1,44 @@
+"""What can be set of exchanges and of names: settings alone, so that who only starts a crawl need not load
+what reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.fetch.headers import check_headers
+from weft.settings import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetching:
+    """Limits of one exchange, and the way out."""
+
+    timeout: float = setting(60.0, "seconds for one page, connecting included")
+    connect_timeout: float = setting(20.0, "seconds to establish a connection")
+    max_header_bytes: int = setting(65_536, "an answer with a larger header is refused")
+    accept_encoding: str = setting(
+        "gzip, deflate",
+        "content codings to ask for; br and zstd are understood too, but archive readers do not replay them",
+    )
+    proxy: str = setting("", "send every request through this proxy (http://…, socks5h://…); env:NAME: see headers")
+    headers: dict[str, str] | None = setting(
+        None, "further headers of every request, robots.txt included; a value env:NAME is taken from the environment"
+    )
+    verify_tls: bool = setting(False, "refuse expired, self-signed and otherwise doubtful certificates")
+    ca_file: str = setting("", "certificate authorities to trust, as PEM; the system's own when empty")
+
+    def __post_init__(self) -> None:
+        check_headers(self.headers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Naming:
+    """Where names are resolved, and how long an answer holds."""
+
+    dns: tuple[str, ...] = setting((), "name servers to ask, as ADDRESS or ADDRESS:PORT; the system's when empty")
+    dns_timeout: float = setting(5.0, "seconds a name server has to answer, before the next try")
+    dns_tries: int = setting(3, "how often each server is tried")
+    dns_shortest: float = setting(60.0, "an answer holds at least so many seconds")
+    dns_longest: float = setting(86_400.0, "an answer holds at most so many seconds")
+    dns_negative: float = setting(300.0, "the answer that there is no such name holds so many seconds")

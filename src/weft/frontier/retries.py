@@ -1,0 +1,18 @@
+"""What is tried again: settings alone, so that who only starts a crawl need not load
+what reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.settings import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """What is tried again."""
+
+    retry_pauses: tuple[float, ...] = setting(
+        (60.0, 600.0), "seconds before the second, third … try of a page or site that failed; none: no retries"
+    )

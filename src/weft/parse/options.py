@@ -1,0 +1,18 @@
+"""What can be set of reading pages: settings alone, so that who only starts a crawl need not load
+what reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.settings import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What is taken out of a page."""
+
+    requisites: bool = setting(False, "also collect what a page needs to be shown: images, style sheets, scripts")
+    link_text: bool = setting(False, "also keep what each link says and its relations (rel), in the columns of links")
+    max_expanded_bytes: int = setting(20_000_000, "a content that expands beyond this is not read")
