@@ -151,7 +151,7 @@ def run(
     if plan.fresh:
         remove_crawl(plan.out)
     check_directory(plan)
-    workers = _workers(plan)
+    wanted = _workers(plan)
     with locked(plan.out):
         write_settings(plan)
         messages = Messages(plan.out / "log" / "messages.log", clock, show or _print)
@@ -162,6 +162,7 @@ def run(
             path.chmod(0o600)
         hub = EmbeddedFrontier(path, clock)
         try:
+            workers = wanted or _enough(plan, hub)
             hub.prepare(
                 workers,
                 max_bytes=plan.settings.limits.max_bytes,
@@ -206,6 +207,7 @@ def _print(line: str) -> None:
 
 
 def _workers(plan: Plan) -> int:
+    """How many workers are asked for; 0: as many as are of use."""
     wanted = plan.settings.running.workers
     if plan.application is not None:
         if wanted > 1:
@@ -213,9 +215,13 @@ def _workers(plan: Plan) -> int:
         return 1
     if wanted < 0:
         raise UsageError(f"{wanted} workers were asked for", todo="give a number, or 0 for one per core")
-    if wanted == 0:
-        return len(os.sched_getaffinity(0)) if plan.watched else 1
-    return wanted
+    return wanted if wanted or plan.watched else 1
+
+
+def _enough(plan: Plan, hub: EmbeddedFrontier) -> int:
+    """One worker per core, but no more than there are groups, where the scope lets no others in: a group has one."""
+    cores = len(os.sched_getaffinity(0))
+    return cores if plan.settings.selection.scope == "all" else max(1, min(cores, hub.groups()))
 
 
 def _worked(

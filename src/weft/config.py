@@ -43,7 +43,9 @@ class Running:
         1_000, "downloads from the beginning of such a computation to its effect (d); 0: the crawl stands still"
     )
     rerank_iterations: int = setting(2, "iterations of each of them")
-    workers: int = setting(0, "processes that crawl; 0: one per core")
+    workers: int = setting(
+        0, "processes that crawl; 0: one per core, but no more than there are registered domains in the scope"
+    )
     speed: str = setting(
         "", "target of the whole crawl, such as '200 pages/s' or '5000000 bytes/s; 08:00-18:00 50 pages/s'; empty: none"
     )

@@ -44,6 +44,7 @@ from weft.parse.apart import Apart
 from weft.parse.page import LARGE, Parser
 from weft.parts import gate_of, oracle_of, ordering_of
 from weft.processes import die_with_parent
+from weft.store.columns import without_pandas
 from weft.store.files import intact, writing
 from weft.store.log import CrawlLog
 from weft.store.sealing import known_contents, seal_leftovers
@@ -258,6 +259,7 @@ def main(arguments: list[str]) -> int:
     """Run as a process of its own, which ends with the one that started it."""
     out, number, parent = Path(arguments[0]), int(arguments[1]), int(arguments[2])
     die_with_parent(parent)
+    without_pandas()
 
     def say(text: str) -> None:
         print(f"weft: worker {number}: {text}", file=sys.stderr, flush=True)

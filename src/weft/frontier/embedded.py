@@ -338,6 +338,10 @@ class EmbeddedFrontier:
         names = {BEING_CRAWLED: "being crawled", CRAWLED: "crawled", SET_ASIDE: "set aside"}
         return {"to crawl": free, **{name: counts.get(number, 0) for number, name in names.items()}}
 
+    def groups(self) -> int:
+        """How many groups are known."""
+        return int(self._base.execute("select count(*) from groups").fetchone()[0])
+
     def waiting(self) -> int:
         """How many pages wait at groups that nobody has checked out."""
         count = self._base.execute("select coalesce(sum(waiting), 0) from groups where holder is null").fetchone()[0]

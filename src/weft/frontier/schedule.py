@@ -124,7 +124,13 @@ class Schedule:
     def stalled(self) -> bool:
         """Will nothing happen by itself?"""
         held = any(self._site(number).held for _, number in self._held)
-        return not (self.busy or self.ready or self._timers or self._errands or held or self._parked())
+        if self.busy or self.ready or self._errands or self.delayed or held or self._parked():
+            return False
+        return not any(timer.what is _What.SITE and self._has_work(timer.site) for timer in self._timers)
+
+    def _has_work(self, number: int) -> bool:
+        """Is there something to visit a site for? The end of a rest changes nothing where there is not."""
+        return bool(self._heaps.arrays.length[number]) or bool(self._site(number).errands)
 
     @property
     def pending(self) -> int:

@@ -8,6 +8,7 @@ opens. When a part is full, or the crawl stops, it becomes a Parquet file (`seal
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -132,6 +133,18 @@ URLS = pa.schema(
         ),
     ]
 )
+
+
+def without_pandas() -> None:
+    """Keep Arrow from loading pandas, where that is installed: it does so when it is first given a list, 0.3 s and 40 MB
+    for nothing. What is converted to pandas on purpose still is.
+    """
+    if "pandas" not in sys.modules:
+        sys.modules["pandas"] = None  # type: ignore[assignment]  # for Python: there is none
+        try:
+            pa.array([0])
+        finally:
+            del sys.modules["pandas"]
 
 
 class Journal:

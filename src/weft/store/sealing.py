@@ -11,8 +11,6 @@ import os
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyarrow import ipc
 
 from weft.errors import WeftError
@@ -40,6 +38,8 @@ def seal(path: Path) -> None:
 
 def _to_parquet(journal: Path, sealed: Path) -> None:
     """Write a journal as Parquet, a batch at a time, and put it in the journal's place."""
+    import pyarrow.parquet as pq
+
     beside = sealed.with_suffix(".parquet.new")
     with (
         ipc.open_stream(pa.OSFile(str(journal), "rb")) as reader,
@@ -93,8 +93,14 @@ def _cut(path: Path, marks: dict[str, Mark]) -> bool:
 
 def known_contents(folder: Path, digests: Digests, worker: int = 0) -> None:
     """Learn again which contents are stored: whole ones, each under the URL where it was stored first."""
+    paths = sorted((folder / "pages").glob(f"part-{worker}-*.parquet"))
+    if not paths:
+        return
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
     columns = ["id", "digest", "fetched_at", "duplicate_of", "bytes", "truncated"]
-    for path in sorted((folder / "pages").glob(f"part-{worker}-*.parquet")):
+    for path in paths:
         for batch in pq.ParquetFile(path).iter_batches(columns=columns):
             first = pc.and_(batch["digest"].is_valid(), pc.equal(batch["duplicate_of"], 0))
             whole = pc.and_(batch["truncated"].is_null(), pc.greater(batch["bytes"], 0))

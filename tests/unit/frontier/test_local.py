@@ -15,7 +15,7 @@ from weft.frontier.log import Commit
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
-from weft.frontier.sites import Overrides, SiteSettings
+from weft.frontier.sites import Errand, Overrides, SiteSettings
 from weft.model import Kind, Reason, Turn
 from weft.ordering.larger_sites_first import LargerSitesFirst
 from weft.ordering.priority import Priority
@@ -606,6 +606,24 @@ def test_report__idle_is_who_can_do_nothing_by_itself(make: Any, clock: VirtualC
     clock.advance(60.0)
     assert frontier.visit() is None
     assert frontier.report(0, wants=1).idle
+
+
+def test_report__a_rest_with_no_page_behind_it_is_no_work(make: Any, clock: VirtualClock) -> None:
+    """A crawl ends with its last page, not when the site has rested; but a rest before an errand is waited for."""
+    frontier = make()
+    frontier.add_seed("http://a.example/1")
+    frontier.add_seed("http://a.example/2")
+    frontier.commit(marks={})
+    for last in (False, True):
+        visit, turn = take(frontier)
+        frontier.enter(visit, "192.0.2.1")
+        frontier.settle(visit, turn, None)
+        frontier.leave(visit, took=0.0)
+        assert frontier.report(0, wants=1).idle is last
+        if not last:
+            clock.advance(5.0)
+    frontier.schedule.send(visit.site, Errand("http://a.example/robots.txt", 1, "b.example", "http"))
+    assert not frontier.report(0, wants=1).idle
 
 
 def test_report__with_links_that_are_not_yet_sent_nobody_is_idle(make: Any) -> None:
