@@ -18,10 +18,10 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from llvmlite.binding import add_symbol
+from llvmlite.binding import add_symbol  # type: ignore[import-untyped]
 from numba import carray  # type: ignore[attr-defined]
 from numba.core import cgutils, types
-from numba.core.runtime._nrt_python import c_helpers
+from numba.core.runtime._nrt_python import c_helpers  # type: ignore[import-not-found]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
