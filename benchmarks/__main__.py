@@ -24,6 +24,7 @@ from benchmarks import (
     orderings,
     partitions,
     simulate,
+    start,
     temporal_accuracy,
     temporal_labels,
     temporal_reading,
@@ -52,6 +53,11 @@ PARTS = {
         "this tree's processor time a page against that of the revision REV, on the same pages",
         against.run,
         against.show,
+    ),
+    "start": Part(
+        "a crawl of one page; memory of a watchdog, and of a worker that knows a million URLs",
+        start.run,
+        start.show,
     ),
     "workers": Part(
         "the same web: one worker against two, durability on against off, stalls of the event loop",
