@@ -7,15 +7,21 @@ PYWB   := .venv-pywb
 BENCH  := $(VENV)/.bench
 PIP    := pip install --quiet --disable-pip-version-check
 
+# What is shown of pip: a line for every tenth package, and when it installs them.
+SAID   := /^Collecting/ { if (++n % 10 == 0) { print "  " n " libraries, now " $$2; fflush() } } \
+          /^Installing collected/ { print "  installing " n " libraries …"; fflush() }
+
 .PHONY: help setup crawl check test bench soak docs clean
 
 help:  ## Show what there is.
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
 $(READY): pyproject.toml constraints.txt
-	@echo "setting up $(VENV) …"
+	@echo "setting up $(VENV): weft's libraries, those of its tests included, some 900 MB; a minute or three …"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/$(PIP) -c constraints.txt -e '.[dev]'
+	@{ $(BIN)/pip install --disable-pip-version-check --progress-bar off -c constraints.txt -e '.[dev]' 2>&1; \
+	   echo $$? > $(VENV)/pip.status; } | tee $(VENV)/pip.log | awk '$(SAID)'
+	@test "$$(cat $(VENV)/pip.status)" = 0 || { tail -20 $(VENV)/pip.log; exit 1; }
 	@touch $(READY)
 
 # pywb pins libraries that ours has newer, so the reader that checks our archives lives in a place of its own.

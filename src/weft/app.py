@@ -33,6 +33,7 @@ from weft.frontier.scope import Scope
 from weft.handover import hand_over
 from weft.model import Kind
 from weft.parts import check_parts
+from weft.readiness import make_ready
 from weft.urls import (
     credentials_of,
     host_of,
@@ -45,6 +46,8 @@ from weft.urls import (
 )
 
 Watch = Callable[[Statistics], None]
+# How workers get memory: Arrow's own pool and an arena a thread keep tens of megabytes that are hardly ever used.
+_SPARING = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +175,7 @@ def run(
             )
             for handed in hand_over(plan.out, hub, workers, plan.settings, clock):
                 messages.say(str(handed))
+            make_ready("crawl")
             before = _together(hub).counts.fetches
             watch = watch or (lambda _statistics: None)
             if workers == 1 and not plan.watched:
@@ -251,7 +255,11 @@ def _watched(
         # A session of its own: Ctrl-C is for the watchdog alone, which tells the workers to stop.
         command = [sys.executable, "-m", "weft.work", str(plan.out), str(number), str(os.getpid())]
         return subprocess.Popen(  # noqa: S603
-            command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env=_SPARING | os.environ,
         )
 
     def signs() -> dict[int, float]:

@@ -23,6 +23,7 @@ import msgspec
 import uvloop
 
 from weft.clock import Clock, SystemClock
+from weft.compiled import give_back_compiler
 from weft.config import Settings
 from weft.directory import Plan, stored_plan
 from weft.engine.exchange import Asker
@@ -52,6 +53,7 @@ from weft.store.store import Store
 from weft.version import __version__
 
 _BEAT = 5.0  # seconds between two signs of life
+_LOADED = 1000  # pages after which every compiled function has been called
 _FAULT = 70  # the exit code of a worker that failed by our fault, as sysexits.h has it
 Watch = Callable[[Statistics], None]
 
@@ -160,6 +162,8 @@ async def work(
     def tick(statistics: Statistics) -> None:
         log.flush()
         watch(statistics)
+        if statistics.counts.pages >= _LOADED:
+            give_back_compiler()
 
     try:
         await worker.run(tick, stopping)

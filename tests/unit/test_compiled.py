@@ -80,24 +80,6 @@ def test_cache__knows_the_files_that_a_function_took_from(tmp_path: Path) -> Non
 
 
 @pytest.mark.timeout(120)
-def test_is_cold__where_there_is_something_to_compile(tmp_path: Path) -> None:
-    """Before the first call in the first process, and again when the source has changed; not in between."""
-    asking = ASKING.replace("print(whole())", "print(is_cold(whole), whole(), is_cold(whole))").replace(
-        "from weft.calling", "from weft.compiled import is_cold; from weft.calling"
-    )
-
-    def said() -> str:
-        command = [sys.executable, "-c", asking.format(folder=str(tmp_path))]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
-
-    for name, text in (("called", CALLED), ("deepest", DEEPEST), ("listed", LISTED), ("calling", CALLING)):
-        put(tmp_path / f"{name}.py", text.format(answer=1), 1000)
-    assert said() == "True 102 False"
-    assert said() == "False 102 False"
-    put(tmp_path / "called.py", CALLED.format(answer=2), 2000)
-    assert said() == "True 103 False"
-
-
 @given(st.binary(max_size=50), st.integers(0, 60), st.integers(0, 255))
 def test_find_byte__is_the_next_place_or_the_length(data: bytes, at: int, sign: int) -> None:
     """As `bytes.find` has it, from any place on."""

@@ -7,7 +7,6 @@ import platform
 import resource
 import shutil
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +14,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
+from weft.readiness import PARTS, make_ready
 from weft.version import __version__
 
 
@@ -30,8 +30,9 @@ def doctor(
     found = _findings()
     if warm:
         began = time.perf_counter()
-        _warm()
-        found.append(("compiled core", f"ready, {time.perf_counter() - began:.1f} s", True))
+        failed = [part for part in PARTS if not make_ready(part, force=True)]
+        text = f"cannot be made: {', '.join(failed)}" if failed else f"ready, {time.perf_counter() - began:.1f} s"
+        found.append(("compiled core", text, not failed))
     bad = [finding for finding in found if not finding[2]]
     if json:
         print(msgspec.json.encode([{"what": what, "found": text, "good": good} for what, text, good in found]).decode())
@@ -57,110 +58,3 @@ def _findings() -> list[tuple[str, str, bool]]:
         ("libcurl", pycurl.version.split()[1], True),
         ("name servers", "in /etc/resolv.conf" if servers.exists() else "none: give --dns", servers.exists()),
     ]
-
-
-def _warm() -> None:
-    """Run every compiled function once, on something small."""
-    from weft.testbed.warm import warm
-
-    _warm_frontier()
-    _warm_simulator()
-    _warm_labels()
-    warm()
-
-
-def _warm_frontier() -> None:
-    import numpy as np
-
-    from weft.clock import VirtualClock
-    from weft.frontier.local import LocalFrontier
-    from weft.frontier.politeness import Politeness
-    from weft.frontier.retries import Retries
-    from weft.frontier.scope import Selection
-    from weft.frontier.sites import Overrides
-    from weft.model import Kind
-    from weft.ordering import Ordering
-    from weft.ordering.opic import Opic
-    from weft.ordering.priority import Priority
-    from weft.parse.tags import read_tags
-    from weft.store.digests import Digests
-    from weft.urls import UrlRules
-
-    with tempfile.TemporaryDirectory() as folder:
-        orderings: list[Ordering] = [Priority(), Priority(), Opic()]
-        for number, ordering in enumerate(orderings):
-            again = number == 1
-            frontier = LocalFrontier(
-                path=Path(folder) / f"{ordering.name}.log",
-                clock=VirtualClock(),
-                ordering=ordering,
-                politeness=Politeness(wait=0.0),
-                selection=Selection(),
-                retries=Retries(),
-                overrides=Overrides(),
-                rules=UrlRules(),
-                agent="weft",
-                capacity=1 << 10,
-            )
-            if again:
-                frontier.recover()
-            for seed in ("http://a.example/", "http://b.example/"):
-                frontier.add_seed(seed)
-            while (visit := frontier.visit()) is not None and not again:
-                turn = frontier.turn(visit)
-                if turn is not None:
-                    frontier.give_back(visit, turn)
-                    turn = frontier.turn(visit)
-                    frontier.url_of(0 if turn is None else turn.id)
-                    if turn is not None:
-                        frontier.visited(turn, [turn.id, 1], [Kind.A, Kind.A])
-                frontier.enter(visit, "127.0.0.1")
-                frontier.leave(visit, took=0.0)
-            frontier.commit(marks={})
-            frontier.close()
-    read_tags(b"<a href=x>")
-    digests = Digests(most=4)
-    for number in range(6):
-        digests.find(bytes([number]) * 20)
-        digests.first(bytes([number]) * 20, number, 0.0)
-    digests.learn(["sha1:" + 32 * "A"], np.array([1], np.uint64), np.array([0.0]))
-
-
-def _warm_simulator() -> None:
-    from weft.graph import Graph
-    from weft.graph.files import Stored, load, save
-    from weft.graph.rank import pagerank
-    from weft.ordering import ordering_named
-    from weft.sim.report import measure
-    from weft.sim.run import Conditions, Scores, simulate
-
-    made = Graph.from_links([2, 1], [(0, 1), (0, 2), (1, 0)], parent=[-1, 0, -1])
-    scores = pagerank(made.offsets, made.links)
-    with tempfile.TemporaryDirectory() as folder:
-        save(Stored(graph=made, scores=scores, old_scores=scores), Path(folder) / "graph")
-        stored = load(Path(folder) / "graph")  # what is mapped into memory must not be written to: another type
-        pagerank(stored.graph.offsets, stored.graph.links)
-        for graph, known in ((made, Scores(scores, scores)), (stored.graph, Scores(stored.scores, stored.old_scores))):
-            for name in ("opic", "partial", "omniscient", "historical-omniscient"):
-                result = simulate(graph, ordering_named(name), Conditions(wait=0.0, rerank=1), known)
-                measure(result, scores)
-
-
-def _warm_labels() -> None:
-    from weft.temporal.labels import METHODS, Rules, classify
-    from weft.temporal.reading import Reading, read_views
-    from weft.temporal.worlds import Recipe, make_world
-
-    views = make_world(Recipe(sites=2, event_sites=0, days=20)).views()
-    for method in METHODS:
-        classify(views, Rules(method=method))
-    lines = {
-        "squid": "1772409600.250 5 10.0.0.1 TCP_MISS/200 10 GET http://a.example/ - DIRECT/192.0.2.1 text/html\n",
-        "combined": 'a.example 10.0.0.1 - - [02/Mar/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 1 "-" "Lynx"\n',
-        "csv": "user,ts,url\nu,2026-03-02T00:00:00,http://a.example/\n",
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in lines.items():
-            log = Path(folder) / name
-            log.write_text(text)
-            read_views([log], Reading(floor=1))

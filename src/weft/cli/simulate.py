@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -17,12 +16,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from weft.cli.options import flags_of, given_of
-from weft.compiled import is_cold
 from weft.errors import UsageError
 from weft.graph.files import Stored, load
 from weft.harvest import times_of, visits_of
 from weft.ordering import ordering_named, ordering_names
-from weft.sim import core
+from weft.readiness import make_ready
 from weft.sim.batch import Choice
 from weft.sim.report import check_place, write_report
 from weft.sim.result import Simulated
@@ -106,8 +104,7 @@ def simulate(  # noqa: PLR0913  options
         "graph": str(stored.graph.describe()),
         "warnings": [*stored.about.get("warnings", []), *left_out],
     }
-    if is_cold(core.advance_at):
-        print("weft: compiling the simulator's core, once; this takes about a minute", file=sys.stderr, flush=True)
+    make_ready("simulate")
     with _progress(json=json) as progress:
         bars = [progress.add_task(name, total=conditions.most_pages or stored.graph.pages) for name in names]
 

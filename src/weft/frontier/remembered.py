@@ -6,7 +6,7 @@ parsing anything. When too many are remembered, all are forgotten; what is in us
 
 from __future__ import annotations
 
-_MOST = 400_000  # links remembered over all sites
+_MOST = 200_000  # links remembered over all sites
 _AT_ONCE = 200  # links let go with a page: freeing all of them would hold everything up for a tenth of a second
 
 Caches = tuple[dict[str, int], dict[str, int], dict[str, int], dict[str, int], dict[str, int]]

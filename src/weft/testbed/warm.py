@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.compiled import tell_loading
 from weft.graph import Recipe, generate
 from weft.testbed.options import Options
 from weft.testbed.truth import expected
@@ -15,3 +16,8 @@ def warm() -> None:
         web.body(page)
     for row in expected(web):
         web.answer(*web.locate(row.url))
+
+
+if __name__ == "__main__":
+    tell_loading()
+    warm()
