@@ -20,7 +20,7 @@ from weft.cli.audit import audit
 from weft.config import Settings
 from weft.errors import UsageError, WeftError
 from weft.store.columns import PAGES
-from weft.urls import fingerprint
+from weft.urls import fingerprint, signed
 
 BEGUN = 1_700_000_000
 DAY = 86_400.0
@@ -60,7 +60,15 @@ class Crawl:
         last.
         """
         row = dict.fromkeys(SCHEMA.names)
-        row |= {"id": fingerprint(url), "url": url, "site": url.split("/")[2], "ip": "127.0.0.1", "kind": kind}
+        row |= {
+            "id": signed(fingerprint(url)),
+            "via": 0,
+            "duplicate_of": 0,
+            "url": url,
+            "site": url.split("/")[2],
+            "ip": "127.0.0.1",
+            "kind": kind,
+        }
         row |= {"visit": len(self.rows), "worker": worker, "took": took, "final": True}
         row |= {"connected_at": moment(start), "fetched_at": moment(start if fetched is None else fetched)}
         row |= {"closed_at": None if end is None else moment(end), **values}
