@@ -108,6 +108,11 @@ class Kind(IntEnum):
 FIRST_REQUISITE: Final = Kind.IMAGE
 
 
+def is_named(kind: int, depth: int) -> bool:
+    """Is this a seed, or where a seed redirects to? Somebody asked for that very page, whatever its type."""
+    return kind == Kind.SEED or (kind == Kind.REDIRECT and depth == 0)
+
+
 class Turn(msgspec.Struct, frozen=True, gc=False):
     """Leave to fetch one page now."""
 

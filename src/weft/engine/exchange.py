@@ -12,7 +12,7 @@ from weft.fetch.transport import Request
 from weft.frontier.politeness import Politeness
 from weft.frontier.sites import Site
 from weft.frontier.special import Special
-from weft.model import FIRST_REQUISITE, Kind, Page, Reason, Turn
+from weft.model import FIRST_REQUISITE, Kind, Page, Reason, Turn, is_named
 from weft.parse.media import Wanted
 from weft.urls import normal_form, target_of
 
@@ -60,10 +60,11 @@ class Asker:
         self.guarded = guarded and not keeps  # somebody may be logged in somewhere: cookies are secret too
 
     def page(self, site: Site, turn: Turn, special: Special | None = None, *, last: bool, now: float) -> Request:
-        """The request for a page; what is not a part of another page must be of a type that is collected."""
+        """The request for a page; one that was found, and is no part of another, must be of a type that is collected."""
         if turn.kind == Kind.MAP:
             return self._request(site, turn.url, _MOST_OF_A_SITEMAP, None, special, last=last, now=now)
-        accepts = self._wanted.type if turn.kind < FIRST_REQUISITE else None
+        found = turn.kind < FIRST_REQUISITE and (turn.depth > 0 or not is_named(turn.kind, turn.depth))
+        accepts = self._wanted.type if found else None
         return self._request(site, turn.url, self._max_bytes, accepts, special, last=last, now=now)
 
     def robots(self, site: Site, url: str, *, most: int, now: float) -> Request:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from weft.errors import UsageError
 from weft.frontier.blacklist import Blacklist
-from weft.model import FIRST_REQUISITE, Kind, Reason
+from weft.model import FIRST_REQUISITE, Kind, Reason, is_named
 from weft.parse.media import Wanted
 from weft.settings import setting
 from weft.urls import host_of, is_dynamic, literal_address, registered_domain, site_of, split, web_port
@@ -31,7 +31,7 @@ class Selection:
     )
     include: tuple[str, ...] = setting((), "only URLs that match one of these regular expressions (seeds apart)")
     exclude: tuple[str, ...] = setting((), "no URL that matches one of these regular expressions")
-    types: tuple[str, ...] = setting((), "further media types to collect, such as application/pdf or image/*")
+    types: tuple[str, ...] = setting((), "further media types to collect: application/pdf, image/*, pdf; '*/*' for all")
     external: Literal["deep-link", "home-page", "combined"] = setting(
         "deep-link", "what a link to another site stands for: the page, the site's home page, or both (P3)"
     )
@@ -100,7 +100,7 @@ class Scope:
             return None
         if self._include is not None and self._not_included(url, kind):
             return Reason.NOT_INCLUDED
-        if not free and not self.wanted.link(url):
+        if not free and not self.wanted.link(url) and not is_named(kind, depth):
             return Reason.EXTENSION
         if depth > settings.max_depth_dynamic or depth > settings.max_depth:
             return Reason.DEPTH if self._too_deep(url, depth) else None
@@ -117,7 +117,7 @@ class Scope:
         yield Reason.EXCLUDED, self._exclude is not None and self._exclude.search(url) is not None
         yield Reason.SCOPE, not free and (by_site is Reason.SCOPE or self._outside(url, kind, depth))
         yield Reason.NOT_INCLUDED, page and self._not_included(url, kind)
-        yield Reason.EXTENSION, not free and not self.wanted.link(url)
+        yield Reason.EXTENSION, not free and not self.wanted.link(url) and not is_named(kind, depth)
         yield Reason.DEPTH, page and self._too_deep(url, depth)
 
     def _judge_site(self, url: str, site: str) -> Reason | None:

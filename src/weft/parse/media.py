@@ -9,9 +9,12 @@ by looking at the bytes (P3 4.2: servers are often wrong).
 
 from __future__ import annotations
 
+import difflib
 import mimetypes
+import re
 from functools import lru_cache
 
+from weft.errors import UsageError
 from weft.urls import extension
 
 HTML = frozenset(("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml"))
@@ -107,108 +110,106 @@ def _xml_type(start: bytes, declared: str) -> str:
     return declared
 
 
-_NOT_PAGES = frozenset(
-    [
-        "7z",
-        "aac",
-        "ai",
-        "apk",
-        "avi",
-        "bin",
-        "bmp",
-        "bz2",
-        "cab",
-        "class",
-        "css",
-        "csv",
-        "deb",
-        "dll",
-        "dmg",
-        "doc",
-        "docx",
-        "dot",
-        "eot",
-        "eps",
-        "exe",
-        "flac",
-        "flv",
-        "gif",
-        "gz",
-        "ico",
-        "img",
-        "iso",
-        "jar",
-        "jpeg",
-        "jpg",
-        "js",
-        "json",
-        "m3u8",
-        "m4a",
-        "m4v",
-        "mid",
-        "midi",
-        "mjs",
-        "mkv",
-        "mov",
-        "mp2",
-        "mp3",
-        "mp4",
-        "mpeg",
-        "mpg",
-        "msi",
-        "odp",
-        "ods",
-        "odt",
-        "ogg",
-        "ogv",
-        "otf",
-        "pdf",
-        "png",
-        "pot",
-        "ppm",
-        "pps",
-        "ppt",
-        "pptx",
-        "ps",
-        "psd",
-        "ra",
-        "ram",
-        "rar",
-        "rm",
-        "rpm",
-        "rtf",
-        "sql",
-        "svg",
-        "swf",
-        "tar",
-        "tgz",
-        "tif",
-        "tiff",
-        "torrent",
-        "ts",
-        "ttf",
-        "wav",
-        "wasm",
-        "webm",
-        "webp",
-        "wma",
-        "wmv",
-        "woff",
-        "woff2",
-        "xls",
-        "xlsx",
-        "xz",
-        "z",
-        "zip",
-        "zst",
-    ]
+# File names that are no pages, by extension, with the media types that such files are served with: the registered one
+# first. Python's own table has the types of those that stand in `_BY_PYTHON`.
+_BY_PYTHON = (
+    "aac ai avi bin bmp css csv dll doc dot eps exe gif ico jpeg jpg js json m3u8 mjs mov mp2 mp3 mp4 mpeg mpg pdf png "
+    "pot ppm pps ppt ps ra ram svg swf tar tif tiff wasm wav webm xls zip"
 )
+_ODF, _OOXML = "application/vnd.oasis.opendocument.", "application/vnd.openxmlformats-officedocument."
+_NOT_PAGES: dict[str, tuple[str, ...]] = {
+    "7z": ("application/x-7z-compressed",),
+    "apk": ("application/vnd.android.package-archive",),
+    "bz2": ("application/x-bzip2", "application/x-bzip"),
+    "cab": ("application/vnd.ms-cab-compressed",),
+    "class": ("application/java-vm",),
+    "deb": ("application/vnd.debian.binary-package", "application/x-debian-package"),
+    "dmg": ("application/x-apple-diskimage",),
+    "docx": (f"{_OOXML}wordprocessingml.document",),
+    "eot": ("application/vnd.ms-fontobject",),
+    "flac": ("audio/flac", "audio/x-flac"),
+    "flv": ("video/x-flv",),
+    "gz": ("application/gzip", "application/x-gzip"),
+    "img": ("application/x-raw-disk-image",),
+    "iso": ("application/x-iso9660-image",),
+    "jar": ("application/java-archive",),
+    "m4a": ("audio/mp4", "audio/x-m4a"),
+    "m4v": ("video/mp4", "video/x-m4v"),
+    "mid": ("audio/midi", "audio/x-midi"),
+    "midi": ("audio/midi", "audio/x-midi"),
+    "mkv": ("video/matroska", "video/x-matroska"),
+    "msi": ("application/x-msi", "application/x-msdownload"),
+    "odp": (f"{_ODF}presentation",),
+    "ods": (f"{_ODF}spreadsheet",),
+    "odt": (f"{_ODF}text",),
+    "ogg": ("audio/ogg", "application/ogg"),
+    "ogv": ("video/ogg", "application/ogg"),
+    "otf": ("font/otf",),
+    "pptx": (f"{_OOXML}presentationml.presentation",),
+    "psd": ("image/vnd.adobe.photoshop",),
+    "rar": ("application/vnd.rar", "application/x-rar-compressed"),
+    "rm": ("application/vnd.rn-realmedia",),
+    "rpm": ("application/x-rpm",),
+    "rtf": ("application/rtf", "text/rtf"),
+    "sql": ("application/sql",),
+    "tgz": ("application/gzip", "application/x-gzip"),
+    "torrent": ("application/x-bittorrent",),
+    "ts": ("video/mp2t",),
+    "ttf": ("font/ttf",),
+    "webp": ("image/webp",),
+    "wma": ("audio/x-ms-wma",),
+    "wmv": ("video/x-ms-wmv",),
+    "woff": ("font/woff",),
+    "woff2": ("font/woff2",),
+    "xlsx": (f"{_OOXML}spreadsheetml.sheet",),
+    "xz": ("application/x-xz",),
+    "z": ("application/x-compress",),
+    "zst": ("application/zstd",),
+    **{name: (mimetypes.MimeTypes().types_map[True][f".{name}"],) for name in _BY_PYTHON.split()},
+}
+
+_ENDINGS_OF_PAGES = ("/", ".html", ".htm", ".php")
+_EVERYTHING = frozenset(("*/*", "*", "all"))
+_MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*\*?)")
+
+
+def types_meant(text: str) -> tuple[str, ...]:
+    """The media types that an entry of `types` stands for: itself, those of a file name extension, or all.
+
+    >>> types_meant("image/*"), types_meant(".GZ"), types_meant("all")
+    (('image/*',), ('application/gzip', 'application/x-gzip'), ('*/*',))
+    """
+    name = text.strip().lower()
+    if name in _EVERYTHING:
+        return ("*/*",)
+    if _MEDIA_TYPE.fullmatch(name):
+        return (name,)
+    short = name.removeprefix(".")
+    if short in _NOT_PAGES:
+        return _NOT_PAGES[short]
+    known = _TYPES.guess_type(f"x.{short}", strict=False)[0] if short.isalnum() else None
+    if known is not None:
+        return (known,)
+    close = difflib.get_close_matches(short.rpartition("/")[2], _NOT_PAGES, n=1)
+    meant = f"did you mean {close[0]} ({_NOT_PAGES[close[0]][0]})? Else " if close else ""
+    raise UsageError(
+        f"'{text}' is no media type, and no file name extension that is known",
+        where="types",
+        todo=f"{meant}write such as application/pdf, image/*, pdf, or '*/*' for everything",
+    )
+
+
+def option_for(media_type: str) -> str:
+    """What is given to `--types` to have answers of a media type: an extension where there is one.
+
+    >>> option_for("application/pdf"), option_for("application/x-own")
+    ('pdf', 'application/x-own')
+    """
+    return _SHORTEST.get(media_type, media_type)
 
 
 _TYPES = mimetypes.MimeTypes()
-
-
-_ENDINGS_OF_PAGES = ("/", ".html", ".htm", ".php")
+_SHORTEST = {types[0]: name for name, types in reversed(_NOT_PAGES.items())}
 
 
 class Wanted:
@@ -220,7 +221,12 @@ class Wanted:
     """
 
     def __init__(self, types: tuple[str, ...] = ()) -> None:
-        self._prefixes = tuple(name.lower().rstrip("*") for name in types)
+        meant = [each for text in types for each in types_meant(text)]
+        self._prefixes = ("",) if "*/*" in meant else tuple(each.rstrip("*") for each in meant)
+        # Extensions of what is not collected.
+        self._refused = frozenset(
+            name for name, served in _NOT_PAGES.items() if not any(each.startswith(self._prefixes) for each in served)
+        )
 
     def type(self, declared: str) -> bool:
         """Is an answer of this declared type worth reading? One without a type, or a vague one, is."""
@@ -238,8 +244,4 @@ class Wanted:
         """May a link with this file name lead to something we collect?"""
         if url.endswith(_ENDINGS_OF_PAGES):  # most of them, for a tenth of the time
             return True
-        ending = extension(url)
-        if ending not in _NOT_PAGES:
-            return True
-        known = _TYPES.types_map[True].get(f".{ending}")
-        return bool(self._prefixes) and (known is None or known.startswith(self._prefixes))
+        return extension(url) not in self._refused

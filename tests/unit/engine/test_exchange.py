@@ -43,7 +43,7 @@ def answer(text: str | bytes, **changes: Any) -> Page:
 
 def turn(kind: Kind = Kind.A, url: str = "http://site.test/a?q=1") -> Turn:
     """Leave to fetch a page."""
-    return Turn(1, 2, url, 1, kind, 0, 1)
+    return Turn(1, 2, url, 0 if kind == Kind.SEED else 1, kind, 0, 1)
 
 
 ASKER = Asker("weft/1 (+me)", Wanted(), max_bytes=1000, encodings="gzip")
@@ -92,10 +92,11 @@ def test_request__without_codings_asks_for_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "judged"), [(Kind.A, True), (Kind.SEED, True), (Kind.IMAGE, False), (Kind.MAP, False)]
+    ("kind", "judged"),
+    [(Kind.A, True), (Kind.REDIRECT, True), (Kind.SEED, False), (Kind.IMAGE, False), (Kind.MAP, False)],
 )
 def test_request__pages_must_be_of_a_type_that_is_collected(kind: Kind, judged: bool) -> None:
-    """Parts of pages and sitemaps may be of any type."""
+    """Seeds, parts of pages and sitemaps may be of any type."""
     request = ASKER.page(Site(1, "site.test", SiteSettings()), turn(kind), last=False, now=NOW)
     assert (request.accepts is not None) is judged
     if request.accepts is not None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.errors import UsageError
 from weft.parse.media import Wanted, detect_type, plain_type
 
 HTML = b"<!DOCTYPE html><html><title>x</title>"
@@ -118,6 +119,40 @@ def test_wanted__more_types_can_be_named() -> None:
 def test_wanted__links_are_judged_by_their_file_name(types: tuple[str, ...], url: str, wanted: bool) -> None:
     """A name that says an unwanted type is not asked for; where more types are wanted, an unknown name may be one."""
     assert Wanted(types).link(url) is wanted
+
+
+@pytest.mark.parametrize("everything", ["*/*", "*", "all", "ALL"])
+def test_wanted__everything_can_be_asked_for(everything: str) -> None:
+    """Whatever the answer says it is, and whatever the file is called."""
+    wanted = Wanted((everything,))
+    assert all(wanted.type(each) for each in ("video/mp4", "application/x-own", "text/html", ""))
+    assert all(wanted.link(f"http://a/b.{name}") for name in ("pdf", "zip", "7z", "html"))
+
+
+@pytest.mark.parametrize(
+    ("name", "declared", "url"),
+    [
+        ("pdf", "application/pdf", "http://a/b.pdf"),
+        (".PDF", "application/pdf", "http://a/b.PDF?x"),
+        ("gz", "application/x-gzip", "http://a/b.tar.gz"),
+        ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "http://a/b.docx"),
+        ("7z", "application/x-7z-compressed", "http://a/b.7z"),
+    ],
+)
+def test_wanted__a_short_name_means_its_types(name: str, declared: str, url: str) -> None:
+    """Both rules follow it: that of the answer's type and that of the file's name."""
+    assert Wanted((name,)).type(declared)
+    assert Wanted((name,)).link(url)
+    assert not Wanted((name,)).link("http://a/b.mp4")
+
+
+@pytest.mark.parametrize("text", ["pfd", "", "image/", "/pdf", "image png", "*/pdf", "**", "application/pdf;q=1"])
+def test_wanted__what_can_be_no_media_type_is_refused(text: str) -> None:
+    """With what could have been meant."""
+    with pytest.raises(UsageError) as caught:
+        Wanted((text,))
+    assert repr(text) in str(caught.value)
+    assert "application/pdf" in str(caught.value)
 
 
 @given(st.text(max_size=40), st.binary(max_size=100))
