@@ -34,6 +34,7 @@ from weft.handover import hand_over
 from weft.model import Kind
 from weft.parts import check_parts
 from weft.readiness import make_ready
+from weft.store.rotation import reopened_on_signal
 from weft.urls import (
     credentials_of,
     host_of,
@@ -68,6 +69,7 @@ class Summary:
     seeds_refused: dict[str, str]
     restarts: list[Restart]  # of workers, over all runs: the last ones
     restarted: int  # how many there were
+    max_bytes_page: int = 0  # where bodies are cut
 
     @property
     def failed(self) -> bool:
@@ -155,7 +157,7 @@ def run(
         remove_crawl(plan.out)
     check_directory(plan)
     wanted = _workers(plan)
-    with locked(plan.out):
+    with locked(plan.out), reopened_on_signal(plan.out / "log" / "crawl.log"):
         write_settings(plan)
         messages = Messages(plan.out / "log" / "messages.log", clock, show or _print)
         path = plan.out / "frontier.db"
@@ -203,6 +205,7 @@ def run(
         seeds_refused=refused,
         restarts=[Restart(**each) for each in restarts],
         restarted=restarted,
+        max_bytes_page=plan.settings.selection.max_bytes_page,
     )
 
 

@@ -103,7 +103,7 @@ def _fetched(url: str, rows: list[dict[str, Any]], standing: Standing | None) ->
     row = rows[-1]
     state = "fetched" if row["reason"] is None else "failed"
     if row["reason"] is None:
-        verdict = f"It was fetched, with status {row['status']}."
+        verdict = f"It was fetched, with status {row['status']}{_cut(row)}."
     else:
         verdict = f"It failed: {Reason.named(row['reason']).doc} ({row['reason']})."
     answer = Explanation(url=url, state=state, verdict=verdict, fetches=rows)
@@ -114,6 +114,14 @@ def _fetched(url: str, rows: list[dict[str, Any]], standing: Standing | None) ->
     if standing is not None:
         answer.because.append(_origin(standing))
     return answer
+
+
+def _cut(row: dict[str, Any]) -> str:
+    """What to say of a content that is not whole."""
+    if not row["truncated"]:
+        return ""
+    limit = {"length": " (--max-bytes-page)", "time": " (--timeout)"}.get(row["truncated"], f" ({row['truncated']})")
+    return f", and cut at {row['bytes']:,} bytes{limit}"
 
 
 def _standing(url: str, ledger: Ledger, standing: Standing, settings: Settings, blacklist: Blacklist) -> Explanation:

@@ -26,6 +26,7 @@ from weft.frontier.blacklist import usable_rule
 from weft.frontier.contract import STOPPED
 from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.pace import Speed
+from weft.settings import load_toml
 
 _LOOK = 0.1  # seconds between two looks at whether a crawl has ended
 
@@ -77,6 +78,11 @@ class Status(msgspec.Struct, kw_only=True):
     time: float  # of this status: wall time
     volumes: int  # WARC files that are sealed
     disk_free: int  # bytes
+    requisites: dict[str, int]  # parts of pages: fetched, good, failed, duplicates
+    truncated: dict[str, dict[str, int]]  # bodies cut by a limit, of pages and of requisites: by length or time
+    not_collected: dict[str, int]  # by media type, the most frequent first: what --types would take
+    duplicates: int  # pages whose content was stored before
+    max_bytes_page: int  # where bodies are cut
     speed: str  # as it was said
     pages_target: float | None  # a second, at this moment
     bytes_target: float | None
@@ -211,6 +217,16 @@ class Managed:
             time=self._clock.wall(),
             volumes=len(list(self.out.glob("volumes/*.warc.gz"))),
             disk_free=shutil.disk_usage(self.out).free,
+            requisites={
+                "fetched": counts.parts,
+                "good": counts.parts_good,
+                "failed": counts.parts_failed,
+                "duplicates": counts.parts_duplicates,
+            },
+            truncated={"pages": counts.truncated, "requisites": counts.parts_truncated},
+            not_collected=_most_first(counts.unwanted),
+            duplicates=counts.duplicates,
+            max_bytes_page=load_toml(self.out / "crawl.toml").get("selection", {}).get("max_bytes_page", 0),
             speed=self.speed,
             pages_target=pages,
             bytes_target=amount,

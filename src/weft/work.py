@@ -48,6 +48,7 @@ from weft.processes import die_with_parent
 from weft.store.columns import without_pandas
 from weft.store.files import intact, writing
 from weft.store.log import CrawlLog
+from weft.store.rotation import Rotation
 from weft.store.sealing import known_contents, seal_leftovers
 from weft.store.store import Store
 from weft.version import __version__
@@ -104,7 +105,8 @@ async def work(
         private=plan.private,
     )
     bus = Bus()
-    bus.subscribe(_Faults(out / "log" / "faults.log", clock, say).on_event)
+    rotation = Rotation(settings.storing.log_bytes, settings.storing.log_keep, clock)
+    bus.subscribe(_Faults(out / "log" / "faults.log", clock, say, rotation).on_event)
     pulse = _Pulse(hub, number, clock)
     last = frontier.recover(begun, lambda commit: intact(out, commit.marks), pulse.beat)
     if frontier.behind:
@@ -122,7 +124,8 @@ async def work(
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.spent = progress.counts.pages
     frontier.restore_refusals(progress.counts.refused)
-    log = CrawlLog(out / "log" / "crawl.log")  # of all workers: a write at the end of a file is whole
+    frontier.found.unwanted = progress.counts.unwanted  # counted there, kept with the other totals
+    log = CrawlLog(out / "log" / "crawl.log", rotation)  # of all workers: a write at the end of a file is whole
     bus.subscribe(progress.on_event)
     bus.subscribe(log.on_event)
     apart = Apart(settings.reading, settings.identity.product)
@@ -237,15 +240,17 @@ class _Pulse:
 class _Faults:
     """Writes down what went wrong inside, with the traceback; the first of each kind is said at once."""
 
-    def __init__(self, path: Path, clock: Clock, say: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, clock: Clock, say: Callable[[str], None], rotation: Rotation) -> None:
         self._path = path
         self._clock = clock
+        self._rotation = rotation
         self._say = say
         self._said: set[str] = set()
 
     def on_event(self, event: Event) -> None:
         if not isinstance(event, Fault):
             return
+        self._rotation.put_aside(self._path)
         with writing(self._path), self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"{self._clock.wall():.3f} {event.where}\n{''.join(traceback.format_exception(event.error))}\n")
         if isinstance(event.error, WeftError):

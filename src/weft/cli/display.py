@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from weft.app import Summary
+from weft.cli.left_out import left_out
 from weft.engine.progress import Statistics
 from weft.frontier.contract import BYTE_LIMIT, DONE, PAGE_LIMIT, TIME_LIMIT
 
@@ -143,6 +144,13 @@ def print_summary(summary: Summary) -> None:
     for title, table in (("failed", summary.reasons), ("refused by a rule", summary.refused)):
         if table:
             print_line(f"  {title}: " + ", ".join(f"{name} {count:,}" for name, count in table.items()))
+    for line in left_out(
+        {"fetched": counts.parts, "failed": counts.parts_failed, "duplicates": counts.parts_duplicates},
+        {"pages": counts.truncated, "requisites": counts.parts_truncated},
+        counts.unwanted,
+        summary.max_bytes_page,
+    ):
+        print_line(f"  {line}", markup=False)
     for seed, reason in list(summary.seeds_refused.items())[:10]:
         print_line(f"  seed refused: {escape(seed)}: {reason}")
     if summary.pending:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import difflib
 import json as json_text
+import os
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated, Any
 
 from cyclopts import Parameter
 
 from weft.errors import UsageError
 from weft.model import Reason
 from weft.store.log import FIELDS
+from weft.store.rotation import log_files, opened
 from weft.urls import site_of
 
 _NO_ROBOTS = Reason.STATUS_4XX.value  # a site without a robots.txt has not failed
+_LOOK = 0.2  # seconds between two looks for new lines
+_PATIENCE = 10  # looks at a log that was put aside: workers may still write to it for a second or so
 
 
 def log(
@@ -24,46 +31,138 @@ def log(
     *,
     failed: Annotated[bool, Parameter(help="Only fetches that failed.", negative=())] = False,
     reason: Annotated[str | None, Parameter(help="Only fetches that failed for this reason.")] = None,
+    cut: Annotated[bool, Parameter(help="Only fetches whose content was cut by a limit.", negative=())] = False,
     site: Annotated[str | None, Parameter(help="Only this site.")] = None,
     last: Annotated[int | None, Parameter(help="Only the last so many lines.")] = None,
     follow: Annotated[bool, Parameter(help="Go on as the crawl does, until Ctrl-C.", negative=())] = False,
     json: Annotated[bool, Parameter(help="One JSON object a line.", negative=())] = False,
 ) -> None:
-    """Show the log of a crawl: time, result, bytes, seconds, kind, depth, attempt, URL, type, address, digest, via."""
+    """Show the log of a crawl: time, result, bytes, seconds, kind, depth, attempt, URL, type, address, digest, via.
+
+    Logs that were put aside because they were full, or by logrotate, are read too, the oldest first.
+    """
     path = crawl / "log" / "crawl.log"
-    if not path.exists():
+    _check(crawl, path, reason=reason, last=last)
+    show = _as_json if json else str
+
+    def wanted(lines: Iterable[str]) -> Iterator[str]:
+        return (line for line in lines if _keeps(line, failed=failed, reason=reason, cut=cut, site=site))
+
+    with closing(_Reading(path)) as reading:
+        found = wanted(reading.written())
+        for line in found if last is None else deque(found, maxlen=last):
+            print(show(line))
+        for line in wanted(reading.new()) if follow else ():
+            print(show(line), flush=True)
+
+
+def _check(crawl: Path, path: Path, *, reason: str | None, last: int | None) -> None:
+    if not (crawl / "crawl.toml").exists() and not log_files(path):
         raise UsageError("there is no crawl here", where=str(crawl), todo="give the directory of a crawl (its --out)")
-    wanted: Iterator[str] = (
-        line for line in _lines(path, follow=follow) if _keeps(line, failed=failed, reason=reason, site=site)
-    )
-    if last is not None and not follow:
-        wanted = iter(list(wanted)[-last:])
-    for line in wanted:
-        print(json_text.dumps(dict(zip(FIELDS, line.split("\t"), strict=True)), ensure_ascii=False) if json else line)
+    if last is not None and last < 0:
+        raise UsageError(f"--last {last}: there are no lines before the first", todo="give 0 or more")
+    known = [each.value for each in Reason]
+    if reason is not None and reason not in known:
+        close = difflib.get_close_matches(reason, known, n=1)
+        todo = f"did you mean {close[0]}? " if close else ""
+        raise UsageError(f"there is no reason called '{reason}'", todo=f"{todo}known: {', '.join(known)}")
 
 
-def _lines(path: Path, *, follow: bool) -> Iterator[str]:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        rest = ""
+class _Reading:
+    """The lines of a log, over all its files."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: IO[str] | None = None
+        self._rest = ""  # of a line that is not whole yet
+
+    def close(self) -> None:
+        """Give the file back."""
+        if self._file is not None:
+            self._file.close()
+
+    def written(self) -> Iterator[str]:
+        """What is there."""
+        for path in log_files(self._path):
+            yield from self._go_on(path)
+
+    def new(self) -> Iterator[str]:
+        """What comes, without end."""
+        looks = 0
         while True:
-            text = file.readline()
+            yield from self._lines()
+            time.sleep(_LOOK)
+            if self._file is not None and _same(self._file, self._path):
+                looks = 0
+                continue
+            looks += 1
+            following = self._next() if looks >= _PATIENCE or self._file is None else None
+            if following is not None:
+                looks = 0
+                yield from self._lines()
+                yield from self._go_on(following)
+
+    def _go_on(self, path: Path) -> Iterator[str]:
+        try:
+            file = opened(path)
+        except OSError:  # moved in this moment
+            return
+        self.close()
+        self._file, self._rest = file, ""
+        yield from self._lines()
+
+    def _next(self) -> Path | None:
+        """The file behind the one that was read last."""
+        files = log_files(self._path)
+        if self._file is None:
+            return files[0] if files else None
+        mine = [place for place, path in enumerate(files) if _same(self._file, path)]
+        rest = files[mine[-1] + 1 :] if mine else [path for path in files if path == self._path]
+        return rest[0] if rest else None
+
+    def _lines(self) -> Iterator[str]:
+        while self._file is not None and (text := self._file.readline()):
+            self._rest += text
             if text.endswith("\n"):
-                yield (rest + text).rstrip("\n")
-                rest = ""
-            elif follow:
-                rest += text
-                time.sleep(0.2)
-            else:
-                return
+                line, self._rest = self._rest.rstrip("\n"), ""
+                yield line
 
 
-def _keeps(line: str, *, failed: bool, reason: str | None, site: str | None) -> bool:
+def _same(file: IO[str], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _keeps(line: str, *, failed: bool, reason: str | None, cut: bool, site: str | None) -> bool:
     fields = line.split("\t")
     if len(fields) != len(FIELDS):
         return False
-    result = fields[1].split()
-    if failed and (len(result) == 1 or (fields[4] == "robots" and _NO_ROBOTS in result)):
+    why, cause, _ = _result(fields[1])
+    if failed and (why is None or (fields[4] == "robots" and why == _NO_ROBOTS)):
         return False
-    if reason is not None and reason not in result[1:]:
+    if (cut and cause is None) or (reason is not None and reason != why):
         return False
     return site is None or site_of(fields[7]) == site
+
+
+def _result(text: str) -> tuple[str | None, str | None, bool]:
+    """Why a fetch failed, what cut its content, and whether it is tried again."""
+    words = text.split()[1:]
+    cause = next((word.removeprefix("cut:") for word in words if word.startswith("cut:")), None)
+    reason = next((word for word in words if word != "retry" and not word.startswith("cut:")), None)
+    return reason, cause, "retry" in words
+
+
+def _as_json(line: str) -> str:
+    values: dict[str, Any] = dict(zip(FIELDS, line.split("\t"), strict=True))
+    status = values["result"].split()[0]
+    values["status"] = None if status == "-" else int(status)
+    values["reason"], values["cut"], values["retry"] = _result(values["result"])
+    for name in ("bytes", "depth", "attempt"):
+        values[name] = int(values[name])
+    values["took"] = float(values["took"])
+    for name in ("type", "address", "digest"):
+        values[name] = None if values[name] == "-" else values[name]
+    return json_text.dumps(values, ensure_ascii=False)

@@ -12,6 +12,7 @@ from rich.filesize import decimal
 from rich.markup import escape
 from rich.table import Table
 
+from weft.cli.left_out import left_out
 from weft.manage import Status, managing
 
 _WIDTH = 100  # a narrower terminal breaks the lines itself, a pipe need not
@@ -46,6 +47,11 @@ def _print(found: Status) -> None:
             console.print(f"\n  {title}: {_counts(table)}")
     for line in _troubles(found):
         console.print(f"\n  {escape(line)}")
+    lines = left_out(found.requisites, found.truncated, found.not_collected, found.max_bytes_page)
+    if lines:
+        console.print()
+    for line in lines:
+        console.print(f"  {escape(line)}")
     console.print()
     console.print(_stages(found))
     console.print()

@@ -60,7 +60,7 @@ class Asker:
         self.guarded = guarded and not keeps  # somebody may be logged in somewhere: cookies are secret too
 
     def page(self, site: Site, turn: Turn, special: Special | None = None, *, last: bool, now: float) -> Request:
-        """The request for a page; one that was found, and is no part of another, must be of a type that is collected."""
+        """The request for a page; one that was found, and is no part, must be of a type that is collected."""
         if turn.kind == Kind.MAP:
             return self._request(site, turn.url, _MOST_OF_A_SITEMAP, None, special, last=last, now=now)
         found = turn.kind < FIRST_REQUISITE and (turn.depth > 0 or not is_named(turn.kind, turn.depth))

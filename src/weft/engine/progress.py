@@ -10,6 +10,7 @@ import msgspec
 from weft.clock import Clock
 from weft.events import Event, Fault, Fetched
 from weft.model import FIRST_REQUISITE, Kind, Reason
+from weft.parse.media import plain_type
 
 _WINDOW = 10.0  # seconds over which a rate is taken
 
@@ -19,7 +20,10 @@ class Counts(msgspec.Struct):
 
     pages: int = 0  # fetched and done, whatever came; robots.txt and the parts of pages not counted
     good: int = 0  # of these, with a content that can be used
-    parts: int = 0  # images, style sheets, scripts
+    parts: int = 0  # images, style sheets, scripts: fetched and done, whatever came
+    parts_good: int = 0  # of these, with a content that can be used
+    parts_failed: int = 0
+    parts_duplicates: int = 0
     robots: int = 0
     fetches: int = 0  # tried in all
     bytes: int = 0
@@ -37,6 +41,9 @@ class Counts(msgspec.Struct):
     reasons: dict[str, int] = {}  # failures, by reason; those of robots.txt that keep a site from being visited, too
     refused: dict[str, int] = {}  # by rule
     statuses: dict[int, int] = {}
+    truncated: dict[str, int] = {}  # pages whose content was cut by a limit of ours: length or time
+    parts_truncated: dict[str, int] = {}
+    unwanted: dict[str, int] = {}  # by media type: answers, and links by their file name, that are not collected
 
     def count(self, reason: Reason) -> None:
         """Count a failure."""
@@ -120,8 +127,18 @@ class Progress:
                 return
             if event.reason is not None:
                 counts.count(event.reason)
+                if event.reason is Reason.TYPE:
+                    said = plain_type(event.page.headers.get("content-type", ""))
+                    counts.unwanted[said] = counts.unwanted.get(said, 0) + 1
+            if event.final and (cut := event.page.truncated):
+                cuts = counts.truncated if kind < FIRST_REQUISITE else counts.parts_truncated
+                cuts[cut] = cuts.get(cut, 0) + 1
             if kind >= FIRST_REQUISITE:
-                counts.parts += event.final
+                if event.final:
+                    counts.parts += 1
+                    counts.parts_failed += event.reason is not None
+                    counts.parts_good += event.reason is None and event.page.status < 300
+                    counts.parts_duplicates += event.duplicate and event.page.status < 300
             elif event.final:
                 counts.pages += 1
                 status = event.page.status

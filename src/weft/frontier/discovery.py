@@ -21,6 +21,7 @@ from weft.frontier.seen import BATCH, FULL, Found, Seen
 from weft.frontier.sites import Overrides, Site
 from weft.model import FIRST_REQUISITE, Kind, Parsed, Reason, Turn
 from weft.ordering.heaps import TwoLevelHeap
+from weft.parse.media import type_by_name
 from weft.urls import PLAIN_RULES, UrlRules, fingerprint, normal_form, origin_of, registered_domain, site_of
 
 _LONGEST_CACHED = 500  # characters of a link
@@ -76,6 +77,7 @@ class Discovery:
         self._new_names: list[str] = []  # since the last commit
         self.new_scores: list[float] = []  # of new pages, since the last commit, where the ordering scores
         self.refused: Counter[Reason] = Counter()
+        self.unwanted: dict[str, int] = {}  # links refused by their file name, by the media type that it says
 
     def number(self, name: str) -> int:
         """The number of a site, new or known."""
@@ -265,6 +267,9 @@ class Discovery:
                 reason = Reason.DEPTH
         if reason is not None:
             self.refused[reason] += 1
+            if reason is Reason.EXTENSION:
+                said = type_by_name(url)
+                self.unwanted[said] = self.unwanted.get(said, 0) + 1
             return reason
         number = self.numbers.get(name)
         if number is None:

@@ -111,13 +111,15 @@ def _xml_type(start: bytes, declared: str) -> str:
 
 
 # File names that are no pages, by extension, with the media types that such files are served with: the registered one
-# first. Python's own table has the types of those that stand in `_BY_PYTHON`.
+# first. Python's own table has the types of those that stand in `_BY_PYTHON`. Of several names for a type the first is
+# the one that is told.
 _BY_PYTHON = (
-    "aac ai avi bin bmp css csv dll doc dot eps exe gif ico jpeg jpg js json m3u8 mjs mov mp2 mp3 mp4 mpeg mpg pdf png "
-    "pot ppm pps ppt ps ra ram svg swf tar tif tiff wasm wav webm xls zip"
+    "aac avi bin bmp css csv dll doc dot exe gif ico jpg jpeg js mjs json m3u8 mov mp3 mp2 mp4 mpg mpeg pdf png ppm ppt "
+    "pot pps ps ai eps ra ram svg swf tar tif tiff wasm wav webm xls zip"
 )
 _ODF, _OOXML = "application/vnd.oasis.opendocument.", "application/vnd.openxmlformats-officedocument."
 _NOT_PAGES: dict[str, tuple[str, ...]] = {
+    **{name: (mimetypes.MimeTypes().types_map[True][f".{name}"],) for name in _BY_PYTHON.split()},
     "7z": ("application/x-7z-compressed",),
     "apk": ("application/vnd.android.package-archive",),
     "bz2": ("application/x-bzip2", "application/x-bzip"),
@@ -165,7 +167,6 @@ _NOT_PAGES: dict[str, tuple[str, ...]] = {
     "xz": ("application/x-xz",),
     "z": ("application/x-compress",),
     "zst": ("application/zstd",),
-    **{name: (mimetypes.MimeTypes().types_map[True][f".{name}"],) for name in _BY_PYTHON.split()},
 }
 
 _ENDINGS_OF_PAGES = ("/", ".html", ".htm", ".php")
@@ -197,6 +198,15 @@ def types_meant(text: str) -> tuple[str, ...]:
         where="types",
         todo=f"{meant}write such as application/pdf, image/*, pdf, or '*/*' for everything",
     )
+
+
+def type_by_name(url: str) -> str:
+    """The media type that a file name says which is no page's, or "".
+
+    >>> type_by_name("http://a/b.pdf"), type_by_name("http://a/")
+    ('application/pdf', '')
+    """
+    return _NOT_PAGES.get(extension(url), ("",))[0]
 
 
 def option_for(media_type: str) -> str:

@@ -37,6 +37,10 @@ class Storing:
         "keep in the archive what was sent in confidence: values of headers that are settings or an application's, "
         "cookies of a crawl that sends such headers, bodies of POST; otherwise a mark stands in their place",
     )
+    log_bytes: int = setting(
+        100_000_000, "log/crawl.log and log/faults.log are put aside when they have grown to so many bytes; 0: never"
+    )
+    log_keep: int = setting(0, "how many logs that were put aside are kept; 0: all of them")
     sync: bool = setting(True, "have every commit survive a power failure, not only the end of the process")
 
 
