@@ -45,6 +45,7 @@ from weft.urls import (
     site_of,
     without_credentials,
 )
+from weft.widening import note_rules, widen
 
 Watch = Callable[[Statistics], None]
 # How workers get memory: Arrow's own pool and an arena a thread keep tens of megabytes that are hardly ever used.
@@ -158,6 +159,7 @@ def run(
     check_directory(plan)
     wanted = _workers(plan)
     with locked(plan.out), reopened_on_signal(plan.out / "log" / "crawl.log"):
+        note_rules(plan.out)
         write_settings(plan)
         messages = Messages(plan.out / "log" / "messages.log", clock, show or _print)
         path = plan.out / "frontier.db"
@@ -178,6 +180,8 @@ def run(
             for handed in hand_over(plan.out, hub, workers, plan.settings, clock):
                 messages.say(str(handed))
             make_ready("crawl")
+            for widened in widen(plan, hub):
+                messages.say(widened)
             before = _together(hub).counts.fetches
             watch = watch or (lambda _statistics: None)
             if workers == 1 and not plan.watched:

@@ -1,8 +1,9 @@
 """A crawl's directory: what says which crawl it is, and who may write in it. In: a plan. Out: an error, or leave.
 
 `crawl.toml` has the settings as resolved, `seeds.txt` the seeds. A second run in the same directory goes on with the
-crawl, and may change how fast it is run but not what it collects. Secrets (values of headers, a proxy's password) are
-in `secrets.toml`, which nobody but its owner can ever read; `crawl.toml` says only that they are there.
+crawl. It may change how fast it is run and have it collect more, but not make it another crawl. Secrets (values of
+headers, a proxy's password) are in `secrets.toml`, which nobody but its owner can ever read; `crawl.toml` says only
+that they are there.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.config import SECTIONS, Settings
 from weft.errors import UsageError, WeftError
+from weft.frontier.scope import changes
 from weft.settings import load_toml
 from weft.store.files import sync_folder, writing
 from weft.version import __version__
@@ -31,8 +33,6 @@ SECRETS = "secrets.toml"
 # Everything that a crawl puts into its directory.
 _FILES = ("crawl.toml*", "secrets.toml*", "seeds.txt*", "frontier.db*", ".lock")
 _OURS = (*_FILES, "workers", "log", "volumes", "pages", "links", "urls")
-# Settings that make a crawl what it is: another run in the same directory must have the same.
-_FIXED = ("selection", "urls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +81,39 @@ def check_directory(plan: Plan) -> None:
             said = f"its {name} was {was}, and is now {value}" if name != "seeds" else "its seeds are others"
             raise _foreign(out, said)
     before = Settings().with_file(record)
-    for section in _FIXED:
-        for name in SECTIONS[section]:
-            was, value = (getattr(getattr(held, section), name) for held in (before, plan.settings))
-            if was != value:
-                raise _foreign(out, f"its {name} was {was!r}, and is now {value!r}")
+    for name in SECTIONS["urls"]:
+        was, value = (getattr(held.urls, name) for held in (before, plan.settings))
+        if was != value:
+            raise _foreign(out, in_words(name, was, value))
+    for change in changes(before.selection, plan.settings.selection):
+        if change.how == "fixed":
+            raise _foreign(out, in_words(*change[:3]))
+        if change.how == "narrower":
+            raise UsageError(
+                f"a crawl can be made wider, not narrower: {in_words(*change[:3])}",
+                where=str(out),
+                todo="keep what was given before, choose another --out, or leave parts out by weft blacklist",
+            )
+
+
+def in_words(name: str, was: Any, now: Any) -> str:
+    """A change of a setting, for a person.
+
+    >>> in_words("types", (), ("application/pdf",)), in_words("max_depth", 15, 3)
+    ('its types were none, and are now application/pdf', 'its max_depth was 15, and is now 3')
+    """
+    several = isinstance(was, tuple)
+    return (
+        f"its {name} {'were' if several else 'was'} {_plain(was)}, and {'are' if several else 'is'} now {_plain(now)}"
+    )
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, tuple):
+        return " ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _foreign(out: Path, difference: str) -> UsageError:

@@ -88,7 +88,8 @@ def _explain(url: str, files: CrawlFiles, settings: Settings, scope: Scope, ledg
     url_id = fingerprint(url)
     rows = files.rows(url_id)
     found = [(ledger, standing) for ledger in ledgers if (standing := ledger.standing(url_id)) is not None]
-    if rows and (rows[-1]["final"] or not found):
+    again = bool(found) and found[0][1].state == "pending"  # it was fetched, and is to be fetched once more
+    if rows and (rows[-1]["final"] or not found) and not again:
         return _fetched(url, rows, found[0][1] if found else None)
     if found:
         answer = _standing(url, *found[0], settings, scope.blacklist)

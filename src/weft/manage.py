@@ -26,9 +26,13 @@ from weft.frontier.blacklist import usable_rule
 from weft.frontier.contract import STOPPED
 from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.pace import Speed
+from weft.model import Reason
 from weft.settings import load_toml
+from weft.store.reading import CrawlFiles
+from weft.urls import fingerprint
 
 _LOOK = 0.1  # seconds between two looks at whether a crawl has ended
+_UNSIGNED = (1 << 64) - 1
 
 
 class WorkerStatus(msgspec.Struct, kw_only=True):
@@ -175,8 +179,20 @@ class Managed:
     # Seeds.
 
     def add(self, urls: Iterable[str]) -> None:
-        """Add seeds, in normal form; those that are known already change nothing."""
-        self._hub.add(urls)
+        """Add seeds, in normal form. Those that are known already change nothing, but what was fetched and not kept
+        because of its type is fetched again.
+        """
+        seeds = list(urls)
+        self._hub.add(seeds, self._refused_by_type(seeds))
+
+    def _refused_by_type(self, urls: list[str]) -> set[str]:
+        by_id = {fingerprint(url): url for url in urls}
+        reasons: dict[int, str | None] = {}
+        for batch in CrawlFiles(self.out).batches("pages", ["id", "final", "reason"]):
+            for url_id, final, reason in zip(*batch.to_pydict().values(), strict=True):
+                if final and (known := url_id & _UNSIGNED) in by_id:
+                    reasons[known] = reason
+        return {by_id[url_id] for url_id, reason in reasons.items() if reason == Reason.TYPE.value}
 
     # How it stands.
 

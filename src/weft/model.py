@@ -107,6 +107,9 @@ class Kind(IntEnum):
 
 FIRST_REQUISITE: Final = Kind.IMAGE
 
+KINDS: Final = {kind.name.lower(): int(kind) for kind in Kind} | {str(int(kind)): int(kind) for kind in Kind}
+"""Kinds by their words, as columns have them; also by their numbers, which older columns of links have."""
+
 
 def is_named(kind: int, depth: int) -> bool:
     """Is this a seed, or where a seed redirects to? Somebody asked for that very page, whatever its type."""

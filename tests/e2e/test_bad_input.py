@@ -84,7 +84,7 @@ def test_directory__that_is_not_ours(tmp_path: Path) -> None:
 
 
 def test_directory__of_another_crawl(bed: Bed, tmp_path: Path) -> None:
-    """Other seeds, another scope or another ordering are another crawl; other speed settings are not."""
+    """Other seeds, a narrower scope or another ordering are another crawl; other speed settings are not."""
     out = tmp_path / "out"
     reach = ["--dns", bed.dns, "--allow-address", "127.0.0.0/8", "--out", str(out)]
     sizes = bed.web.graph.first_page[1:] - bed.web.graph.first_page[:-1]
@@ -92,7 +92,7 @@ def test_directory__of_another_crawl(bed: Bed, tmp_path: Path) -> None:
     assert weft("crawl", first, *reach, "--max-pages", "5", "--wait", "0").returncode == 0
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     refused(weft("crawl", second, *reach), "belongs to another crawl", "seeds")
-    refused(weft("crawl", first, *reach, "--scope", "all"), "belongs to another crawl", "scope", "'site'", "'all'")
+    refused(weft("crawl", first, *reach, "--scope", "list"), "not narrower", "its scope was site, and is now list")
     refused(weft("crawl", first, *reach, "--ordering", "larger-sites-first"), "ordering")
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
     again = weft("crawl", first, *reach, "--max-pages", "8", "--wait", "0.01", "--per-visit", "2", "--json")

@@ -10,7 +10,7 @@ import msgspec
 from weft.clock import Clock
 from weft.events import Event, Fault, Fetched
 from weft.model import FIRST_REQUISITE, Kind, Reason
-from weft.parse.media import plain_type
+from weft.parse.media import Wanted, plain_type
 
 _WINDOW = 10.0  # seconds over which a rate is taken
 
@@ -43,6 +43,7 @@ class Counts(msgspec.Struct):
     statuses: dict[int, int] = {}
     truncated: dict[str, int] = {}  # pages whose content was cut by a limit of ours: length or time
     parts_truncated: dict[str, int] = {}
+    cut_at: int = 0  # bytes: the limit of the last run
     unwanted: dict[str, int] = {}  # by media type: answers, and links by their file name, that are not collected
 
     def count(self, reason: Reason) -> None:
@@ -57,7 +58,7 @@ class Counts(msgspec.Struct):
                 for key, count in more.items():
                     mine[key] = mine.get(key, 0) + count
             else:
-                setattr(self, name, max(mine, more) if name == "seconds" else mine + more)
+                setattr(self, name, max(mine, more) if name in ("seconds", "cut_at") else mine + more)
 
 
 class Statistics(msgspec.Struct):
@@ -108,6 +109,16 @@ class Progress:
 
     def __repr__(self) -> str:
         return f"Progress({self.counts.pages} pages, {self.counts.bytes} bytes)"
+
+    def begin(self, max_bytes: int, wanted: Wanted) -> None:
+        """A run begins. What the rules take by now comes in again: it is no longer left out."""
+        counts = self.counts
+        if max_bytes > counts.cut_at:
+            counts.truncated.pop("length", None)
+            counts.parts_truncated.pop("length", None)
+        counts.cut_at = max_bytes
+        for name in [name for name in counts.unwanted if wanted.names(name)]:
+            del counts.unwanted[name]
 
     def on_event(self, event: Event) -> None:
         """Take an event."""

@@ -27,6 +27,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     score: float = 0.0  # of the page where it was found, or NaN: `gain` is all; of its own, where priorities are given
     note: bytes = b""  # of an errand: for whom a robots.txt is asked for, or the file itself
     gain: float = 0.0  # what it, and further links since the last batch, add to the score of their page
+    again: bool = False  # to be fetched again, if its page is done: what came of it then is wanted by now
 
 
 class Parcel(msgspec.Struct, frozen=True, array_like=True):

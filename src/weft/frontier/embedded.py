@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,12 @@ from weft.frontier.contract import (
     SET_ASIDE,
     TIME_LIMIT,
     Begun,
+    Link,
     Orders,
     Report,
 )
 from weft.frontier.embedded_file import EmbeddedFile, links_in, message_in, new_file, parcel_in
-from weft.frontier.embedded_groups import apply_batch, check_out, inbox, parcels_left, plant
+from weft.frontier.embedded_groups import apply_batch, bring_again, check_out, inbox, parcels_left, plant
 from weft.frontier.embedded_handover import Left
 from weft.frontier.pace import Speed, shares
 from weft.urls import registered_domain, site_of
@@ -284,11 +285,20 @@ class EmbeddedFrontier:
         )
         return [number for (number,) in rows]
 
-    def add(self, urls: Iterable[str]) -> None:
-        """Add seeds to a crawl."""
+    def add(self, urls: Iterable[str], again: Container[str] = ()) -> None:
+        """Add seeds to a crawl; some of them are to be fetched again."""
         with self._file.transaction() as base:
-            plant(base, urls)
+            plant(base, urls, again)
             base.execute("update workers set idle = 0")
+
+    def offer_again(self, links: Iterable[Link], *, scope: Iterable[str], name: str, value: Any) -> int:
+        """Bring links that were refused before, and say something, as one step; how many they were."""
+        with self._file.transaction() as base:
+            base.executemany("insert or ignore into scope(url) values(?)", ((url,) for url in scope))
+            count = bring_again(base, links)
+            base.execute("update workers set idle = 0")
+            self._file.set(name, value)
+        return count
 
     def blacklist(self) -> list[str]:
         """The rules of the blacklist."""

@@ -8,21 +8,22 @@ this is called within a transaction.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from collections.abc import Container, Iterable, Iterator
+from itertools import accumulate, islice
 
 from weft.frontier.contract import Batch, Link, Message
 from weft.frontier.embedded_file import encoded, links_in, message_in, parcel_in
 from weft.model import Kind
 from weft.urls import registered_domain, site_of
 
+_AT_ONCE = 10_000  # links brought in one go
 _MOST_PARCELS = 4_000_000  # bytes of them in one message, about
 
 
-def plant(base: sqlite3.Connection, urls: Iterable[str]) -> None:
-    """Put seeds in, in their order, and let them into the scope."""
+def plant(base: sqlite3.Connection, urls: Iterable[str], again: Container[str] = ()) -> None:
+    """Put seeds in, in their order, and let them into the scope; some are to be fetched again."""
     for url in urls:
-        bring(base, {registered_domain(site_of(url)): [Link(url, Kind.SEED, 0, 0)]})
+        bring(base, {registered_domain(site_of(url)): [Link(url, Kind.SEED, 0, 0, again=url in again)]})
         base.execute("insert or ignore into scope(url) values(?)", (url,))
 
 
@@ -43,6 +44,23 @@ def bring(base: sqlite3.Connection, links: dict[str, list[Link]]) -> None:
         )
     for worker, some in mail.items():
         _send(base, worker, Message(links=some))
+
+
+def bring_again(base: sqlite3.Connection, links: Iterable[Link]) -> int:
+    """Bring links that were refused before, a part at a time; how many they were."""
+    count, rest = 0, iter(links)
+    while some := list(islice(rest, _AT_ONCE)):
+        bring(base, by_group(some))
+        count += len(some)
+    return count
+
+
+def by_group(links: Iterable[Link]) -> dict[str, list[Link]]:
+    """Links by the group that they lead to."""
+    groups: dict[str, list[Link]] = {}
+    for link in links:
+        groups.setdefault(registered_domain(site_of(link.url)), []).append(link)
+    return groups
 
 
 def apply_batch(base: sqlite3.Connection, worker: int, batch: Batch) -> None:

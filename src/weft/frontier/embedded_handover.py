@@ -11,9 +11,10 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from weft.frontier.contract import CRAWLED, Batch, Link, Message, Parcel
+from weft.frontier.contract import CRAWLED, Batch, Message, Parcel
 from weft.frontier.embedded_file import EmbeddedFile, encoded
-from weft.frontier.embedded_groups import apply_batch, bring, inbox, plant
+from weft.frontier.embedded_groups import apply_batch, bring, by_group, inbox, plant
+from weft.frontier.parcels import disturbed
 from weft.urls import registered_domain, site_of
 
 _HANDED_OVER = "handed over "  # a name in the file, before the number of a worker
@@ -47,7 +48,7 @@ def hand_over(file: EmbeddedFile, worker: int, left: Left) -> list[str]:
         base.execute("delete from inbox where worker = ?", (worker,))
         lost = _return_groups(base, worker, left, unread)
         for message in unread:
-            bring(base, _by_group(message.links))
+            bring(base, by_group(message.links))
         if lost:
             gone = set(lost)
             scope = base.execute("select url from scope order by id").fetchall()
@@ -107,10 +108,3 @@ def _return_unread(base: sqlite3.Connection, worker: int, message: Message, left
             "update groups set holder = null, parcel = ?, waiting = waiting + ? where name = ? and holder = ?",
             (parcel and encoded(parcel), parcel.pending if parcel else 0, group, worker),
         )
-
-
-def _by_group(links: Iterable[Link]) -> dict[str, list[Link]]:
-    groups: dict[str, list[Link]] = {}
-    for link in links:
-        groups.setdefault(registered_domain(site_of(link.url)), []).append(link)
-    return groups

@@ -45,6 +45,7 @@ class Ledger:
         self.scope = self._past.scope
         self._sites = self._past.sites()
         self._prints = np.where(self._sites == GONE, np.uint64(0), np.concatenate(prints))
+        self._prints[self._past.replaced()] = 0
         self._settled = self._past.settled()
         self._refused = self._past.refused()
 

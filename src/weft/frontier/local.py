@@ -614,7 +614,7 @@ class LocalFrontier:
         for link in message.links:
             if link.kind == Kind.ROBOTS:
                 self._errands.take(link)
-            else:
+            elif not link.again or self._pages.replace(fingerprint(link.url)):
                 self._take_link(link)
 
     def _take_link(self, link: Link) -> None:

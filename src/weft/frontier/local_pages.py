@@ -57,6 +57,7 @@ class LocalPages:
         # Since the last commit.
         self.settled = array("I")
         self.refused = array("I")
+        self.replaced = array("I")
         self.delayed: list[tuple[int, int, float]] = []  # to be tried again: page, tries so far, wall time
 
     def __repr__(self) -> str:
@@ -71,10 +72,25 @@ class LocalPages:
         """Write down what changed since the last commit."""
         commit.settled = self.settled.tobytes()
         commit.refused = self.refused.tobytes()
+        commit.replaced = self.replaced.tobytes()
         commit.delayed = self.delayed
         self.settled = array("I")
         self.refused = array("I")
+        self.replaced = array("I")
         self.delayed = []
+
+    def replace(self, url_id: int) -> bool:
+        """Forget the page of a URL that is done, so that it can be found anew; False where it is yet to be fetched."""
+        page = self._seen.find(url_id)
+        if page < 0:
+            return True
+        entry = self._log.entry(page)
+        if page in self.attempts or page in self._heaps.pages_of(entry.site):
+            return False
+        self._seen.arrays.fingerprint[page] = 0
+        self._seen.arrays.found[entry.site] -= entry.kind < FIRST_REQUISITE
+        self.replaced.append(page)
+        return True
 
     # From the log.
 
@@ -94,6 +110,9 @@ class LocalPages:
         site_of = past.sites()
         pending = site_of != GONE
         self._seen.arrays.fingerprint[np.flatnonzero(~pending)] = 0
+        replaced = past.replaced()
+        self._seen.arrays.fingerprint[replaced] = 0
+        pending[replaced] = False
         for numbers in (past.settled(), past.refused()):
             pending[numbers] = False
             self.begun[site_of[numbers]] = True

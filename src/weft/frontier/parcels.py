@@ -164,6 +164,7 @@ class Estate(Past):
             if number not in self.left:
                 sites.setdefault(place, []).append(number)
         owner = np.where(self._site_of != GONE, owners[self._site_of], -1)
+        owner[self.replaced()] = -1
         order = np.argsort(owner, kind="stable")
         bounds = np.searchsorted(owner[order], np.arange(len(places) + 1)).tolist()
         for group, (start, end) in zip(places, pairwise(bounds), strict=True):

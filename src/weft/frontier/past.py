@@ -35,6 +35,7 @@ class Past:
         self._sites: list[NDArray[np.int32]] = []
         self._settled: list[bytes] = []
         self._refused: list[bytes] = []
+        self._replaced: list[bytes] = []
 
     def __repr__(self) -> str:
         return f"Past({len(self.names)} sites, {len(self.groups)} groups)"
@@ -56,6 +57,7 @@ class Past:
         self._sites.append(rows["site"].copy())
         self._settled.append(commit.settled)
         self._refused.append(commit.refused)
+        self._replaced.append(commit.replaced)
         if commit.left:
             self._leave(commit.left)
 
@@ -88,6 +90,10 @@ class Past:
     def refused(self) -> NDArray[np.uint32]:
         """Pages that were refused when their turn came."""
         return np.frombuffer(b"".join(self._refused), np.uint32)
+
+    def replaced(self) -> NDArray[np.uint32]:
+        """Pages whose URLs have other numbers by now."""
+        return np.frombuffer(b"".join(self._replaced), np.uint32)
 
     def _leave(self, numbers: list[int]) -> None:
         """Sites went to another worker: what was known of them until then is not ours."""

@@ -5,10 +5,11 @@ Rules are asked in order and the first that says no decides; `trace` gives every
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from weft.errors import UsageError
 from weft.frontier.blacklist import Blacklist
@@ -45,6 +46,50 @@ class Selection:
     max_bytes_page: int = setting(2_000_000, "bytes of one page; the rest is cut off")
     max_hostile: int = setting(3, "pages of one site that harm who reads them, after which it is left alone")
     robots: Literal["obey", "ignore"] = setting("obey", "what to do about robots.txt, robots meta tags and nofollow")
+
+
+class Change(NamedTuple):
+    """A setting that is another one than in the run before."""
+
+    name: str
+    was: Any
+    now: Any
+    how: Literal["either", "wider", "narrower", "fixed"]  # may it be changed like this?
+
+
+_SCOPES = ("list", "prefix", "site", "domain", "all")  # each has all that the one before has
+_LIMITS = ("max_depth", "max_depth_dynamic", "max_url")
+_EITHER_WAY = ("types", "max_site_pages", "max_bytes_page", "max_hostile")  # less holds from then on
+
+
+def changes(before: Selection, after: Selection) -> list[Change]:
+    """What was changed between two runs, and how. What was found stays found: it cannot be made less by a rule.
+
+    >>> [each[0::3] for each in changes(Selection(max_depth=3), Selection(max_depth=4, robots="ignore"))]
+    [('max_depth', 'wider'), ('robots', 'fixed')]
+    """
+    found = []
+    for field in dataclasses.fields(Selection):
+        was, now = getattr(before, field.name), getattr(after, field.name)
+        if was != now:
+            found.append(Change(field.name, was, now, _how(field.name, was, now)))
+    return found
+
+
+def _how(name: str, was: Any, now: Any) -> Literal["either", "wider", "narrower", "fixed"]:
+    if name in _EITHER_WAY:
+        return "either"
+    if name == "scope":
+        wider = _SCOPES.index(now) > _SCOPES.index(was)
+    elif name in _LIMITS:
+        wider = now > was
+    elif name == "include":
+        wider = not now or (bool(was) and set(was) <= set(now))
+    elif name == "exclude":
+        wider = set(now) <= set(was)
+    else:
+        return "fixed"
+    return "wider" if wider else "narrower"
 
 
 class Scope:

@@ -114,8 +114,8 @@ def _xml_type(start: bytes, declared: str) -> str:
 # first. Python's own table has the types of those that stand in `_BY_PYTHON`. Of several names for a type the first is
 # the one that is told.
 _BY_PYTHON = (
-    "aac avi bin bmp css csv dll doc dot exe gif ico jpg jpeg js mjs json m3u8 mov mp3 mp2 mp4 mpg mpeg pdf png ppm ppt "
-    "pot pps ps ai eps ra ram svg swf tar tif tiff wasm wav webm xls zip"
+    "aac avi bin bmp css csv dll doc dot exe gif ico jpg jpeg js mjs json m3u8 mov mp3 mp2 mp4 mpg mpeg pdf png ppm "
+    "ppt pot pps ps ai eps ra ram svg swf tar tif tiff wasm wav webm xls zip"
 )
 _ODF, _OOXML = "application/vnd.oasis.opendocument.", "application/vnd.openxmlformats-officedocument."
 _NOT_PAGES: dict[str, tuple[str, ...]] = {
@@ -237,6 +237,10 @@ class Wanted:
         self._refused = frozenset(
             name for name, served in _NOT_PAGES.items() if not any(each.startswith(self._prefixes) for each in served)
         )
+
+    def names(self, media_type: str) -> bool:
+        """Was this type asked for, beside those that are always collected?"""
+        return media_type.startswith(self._prefixes)
 
     def type(self, declared: str) -> bool:
         """Is an answer of this declared type worth reading? One without a type, or a vague one, is."""

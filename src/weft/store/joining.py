@@ -1,0 +1,88 @@
+"""The columns of a crawl that does not run, joined. In: its directory, and room for what memory does not hold. Out:
+links to what was not fetched, and pages of which something is missing.
+
+DuckDB does the joins, within a bound of memory and otherwise on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import duckdb
+import pyarrow.dataset as ds
+
+from weft.model import FIRST_REQUISITE, KINDS, Kind
+
+_MEMORY = "1GB"
+_ROWS = 10_000  # read in one go
+_SAME_DEPTH = frozenset((Kind.REDIRECT, Kind.MAP))
+
+
+class JoinedColumns:
+    """The columns of a crawl that does not run, to be joined."""
+
+    def __init__(self, out: Path, room: Path) -> None:
+        self._base = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(room), "threads": 2})
+        self._names: dict[str, list[str]] = {}
+        for table in ("pages", "links", "urls"):
+            files = sorted(map(str, (out / table).glob("*.parquet")))
+            data = ds.dataset(files) if files else None
+            self._names[table] = [] if data is None else data.schema.names
+            if data is not None:
+                self._base.register(table, data)
+
+    def __repr__(self) -> str:
+        return f"JoinedColumns({', '.join(table for table, names in self._names.items() if names)})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._base.close()
+
+    def redirected_seeds(self) -> list[str]:
+        """Where seeds redirect to, which is in the scope as they are."""
+        query = (
+            "select distinct redirect from pages where final and redirect is not null and depth = 0 "
+            "and kind in ('seed', 'redirect') order by 1"
+        )
+        return [url for (url,) in self._rows(query, "pages")]
+
+    def unfinished(self) -> Iterator[tuple[Any, ...]]:
+        """Pages of which nothing, or not all, was kept the last time: URL, kind, depth, via, type, reason, bytes."""
+        return self._rows(
+            "with last as (select id, max(fetched_at) as at from pages where final and kind <> 'robots' group by id) "
+            "select url, kind, depth, via, declared_type, reason, coalesce(bytes, 0) from pages join last "
+            "on pages.id = last.id and pages.fetched_at = last.at where final and kind <> 'robots' "
+            "and (reason = 'type' or (reason is null and truncated = 'length')) order by fetched_at",
+            "pages",
+        )
+
+    def not_fetched(self, *, by_site: bool) -> Iterator[tuple[Any, ...]]:
+        """Links to what was not fetched, each by the shortest way: URL, kind, depth, source and its site."""
+        followed = "not nofollow" if "nofollow" in self._names["links"] else "true"
+        flat = ", ".join(f"'{word}'" for word, kind in KINDS.items() if kind >= FIRST_REQUISITE or kind in _SAME_DEPTH)
+        parts = ", ".join(f"'{word}'" for word, kind in KINDS.items() if kind >= FIRST_REQUISITE)
+        return self._rows(
+            "with sources as (select id, min(depth) as depth, any_value(site) as site from pages "  # noqa: S608
+            "where final and kind <> 'robots' group by id), "
+            "found as (select target, source, kind::varchar as kind, kind::varchar in "
+            f"({parts}) as part, site, depth + (kind::varchar not in ({flat}))::int as depth "
+            f"from links join sources on source = sources.id where {followed} "
+            "and target not in (select id from sources)), "
+            "ways as (select target, arg_min(kind, depth) as kind, min(depth) as depth, arg_min(source, depth) as via, "
+            f"arg_min(site, depth) as site from found group by target, part{', site' if by_site else ''}), "
+            "texts as (select id, any_value(url) as url from urls group by id) "
+            "select url, kind, depth, via, site from ways join texts on target = texts.id order by depth",
+            "pages",
+            "links",
+            "urls",
+        )
+
+    def _rows(self, query: str, *tables: str) -> Iterator[tuple[Any, ...]]:
+        if all(self._names[table] for table in tables):
+            cursor = self._base.execute(query)
+            while some := cursor.fetchmany(_ROWS):
+                yield from some

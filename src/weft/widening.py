@@ -1,0 +1,178 @@
+"""Widening: a crawl goes on by wider rules, and what the old ones refused comes in again. In: a crawl's directory, and
+what it is to collect from now on. Out: a global frontier that has the links to all of it.
+
+Only while no worker runs. Refusals are not stored, but the links are, refused ones too. So the old rules and the new
+ones are asked about every link to a page that was not fetched, and what only the old ones refuse is offered as a link
+that was just found. Of pages that were fetched, those come again that were not kept because of their type, or were cut
+at a limit that is higher now.
+
+The rules by which a crawl's links have been offered are noted in the global frontier, in the transaction that brings
+the links: a crash before it leaves the old ones there, and the next run does all of it again. Memory is bounded:
+DuckDB joins the columns on disk where it must, and links go to the global frontier a part at a time.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from weft.config import Settings
+from weft.directory import Plan, in_words
+from weft.frontier.blacklist import Blacklist
+from weft.frontier.contract import Link
+from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.log import Commit, FrontierLog
+from weft.frontier.scope import Change, Scope, Selection, changes
+from weft.frontier.sites import Overrides, SiteSettings
+from weft.model import FIRST_REQUISITE, KINDS, Kind, Reason, is_named
+from weft.store.files import intact
+from weft.store.sealing import seal_leftovers
+from weft.urls import origin_of, site_of
+
+if TYPE_CHECKING:
+    from weft.store.joining import JoinedColumns
+
+_NAME = "rules"  # in the global frontier: those by which links have been offered
+_UNSIGNED = (1 << 64) - 1
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """What says which links are followed."""
+
+    selection: Selection
+    sites: dict[str, tuple[int | None, int | None]]  # deepest and most pages, of sites that have their own
+
+    @classmethod
+    def of(cls, settings: Settings) -> Rules:
+        """The rules of a crawl."""
+        own = {name: (site.max_depth, site.max_pages) for name, site in settings.overrides.sites.items()}
+        return cls(settings.selection, {name: limits for name, limits in own.items() if limits != (None, None)})
+
+
+def note_rules(out: Path) -> None:
+    """Before the settings of a crawl are written anew: see that those are noted by which it was run so far."""
+    if not (out / "frontier.db").exists() or not (out / "crawl.toml").exists():
+        return
+    hub = EmbeddedFrontier(out / "frontier.db")
+    try:
+        if hub.get(_NAME) is None:
+            hub.set(_NAME, _encoded(Rules.of(Settings().with_file(out / "crawl.toml"))))
+    finally:
+        hub.close()
+
+
+def widen(plan: Plan, hub: EmbeddedFrontier) -> list[str]:
+    """Offer what the rules of the last run refused and those of this one do not; what to say about it."""
+    after, noted = Rules.of(plan.settings), hub.get(_NAME)
+    if noted == _encoded(after):
+        return []
+    before = after if noted is None else msgspec.json.decode(noted, type=Rules)
+    found = changes(before.selection, after.selection)
+    if plan.application is not None or not _admits_more(found, before, after):
+        hub.set(_NAME, _encoded(after))
+        return [in_words(*change[:3]) for change in found]
+    from weft.store.joining import JoinedColumns  # loading DuckDB takes a fifth of a second, and most runs need it not
+
+    _seal(plan.out)
+    with (
+        tempfile.TemporaryDirectory(dir=plan.out, prefix=".widening-") as room,
+        JoinedColumns(plan.out, Path(room)) as columns,
+    ):
+        admitted = columns.redirected_seeds()
+        old, new = (_Asked(rules, hub, admitted) for rules in (before, after))
+        links = _Links(columns, old, new)
+        count = hub.offer_again(links.all(), scope=admitted, name=_NAME, value=_encoded(after))
+    said = "; ".join(in_words(*change[:3]) for change in found) or "limits of single sites are others"
+    return [f"the crawl is wider: {said}", f"{count:,} URLs that were refused or cut come in again"]
+
+
+def _encoded(rules: Rules) -> str:
+    return msgspec.json.encode(rules, order="deterministic").decode()
+
+
+def _admits_more(found: list[Change], before: Rules, after: Rules) -> bool:
+    """Can something come in that did not? A type may be wanted, a limit be higher."""
+    less = {"max_site_pages", "max_bytes_page", "max_hostile"}
+    higher = (change.now > change.was for change in found if change.name in less)
+    return before.sites != after.sites or any(higher) or any(change.name not in less for change in found)
+
+
+def _seal(out: Path) -> None:
+    """Cut off what no commit of a worker covers and seal the rest, as its next start would do."""
+    for path in sorted(out.glob("workers/*/frontier.log")):
+        if path.parent.name.isdigit():
+            log, last = FrontierLog(path), Commit()
+            try:
+                for replayed in log.replay(lambda commit: intact(out, commit.marks)):
+                    last = replayed.commit
+            finally:
+                log.close()
+            seal_leftovers(out, last.marks, int(path.parent.name))
+
+
+class _Asked:
+    """Rules that are asked about links."""
+
+    def __init__(self, rules: Rules, hub: EmbeddedFrontier, admitted: list[str]) -> None:
+        self.selection = rules.selection
+        self.scope = Scope(rules.selection)
+        self.scope.blacklist = Blacklist(hub.blacklist())
+        for url in (*hub.scope(), *admitted):
+            self.scope.admit(url)
+        sites = {name: SiteSettings(max_depth=depth, max_pages=most) for name, (depth, most) in rules.sites.items()}
+        self._overrides = Overrides(sites=sites)
+
+    def refuse(self, url: str, kind: int, depth: int) -> bool:
+        """Is a URL refused that was found like this?"""
+        site = site_of(url)
+        if self.scope.refusal(url, site, kind, depth) is not None:
+            return True
+        deepest = self._overrides.of(site).max_depth if self._overrides.sites and kind < FIRST_REQUISITE else None
+        return deepest is not None and depth > deepest
+
+    def most_pages(self) -> tuple[int, Any]:
+        """The limits of pages."""
+        return self.selection.max_site_pages, {name: site.max_pages for name, site in self._overrides.sites.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """What comes in again."""
+
+    columns: JoinedColumns
+    old: _Asked
+    new: _Asked
+
+    def all(self) -> Iterator[Link]:
+        """Pages that were fetched first, then links that were not followed."""
+        yield from self._fetched()
+        yield from self._refused()
+
+    def _fetched(self) -> Iterator[Link]:
+        limits = self.old.selection.max_bytes_page, self.new.selection.max_bytes_page
+        for url, word, depth, via, declared, reason, size in self.columns.unfinished():
+            kind = KINDS[word]
+            if reason == Reason.TYPE.value:
+                comes = self.new.scope.wanted.type(declared or "") or is_named(kind, depth)
+            else:
+                comes = limits[0] < limits[1] > size and kind != Kind.MAP
+            if comes and not self.new.refuse(url, kind, depth):
+                yield Link(url, kind, depth, (via or 0) & _UNSIGNED, again=True)
+
+    def _refused(self) -> Iterator[Link]:
+        external = self.new.selection.external
+        fuller = self.old.most_pages() != self.new.most_pages()  # which sites were full is not written down
+        for url, word, depth, via, site in self.columns.not_fetched(by_site=external != "deep-link"):
+            kind, meant = KINDS[word], [url]
+            if external != "deep-link" and kind < FIRST_REQUISITE and site_of(url) != site:
+                home = f"{origin_of(url)}/"
+                meant = [home] if external == "home-page" else [home, url]
+            for each in meant:
+                known = not fuller and not self.old.refuse(each, kind, depth)
+                if not known and not self.new.refuse(each, kind, depth):
+                    yield Link(each, kind, depth, via & _UNSIGNED)
