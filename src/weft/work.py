@@ -78,7 +78,7 @@ async def work(
     store = Store(
         out,
         settings.storing,
-        info=_warcinfo(settings),
+        info=_warcinfo(settings, out),
         chance=chance,
         url_of=lambda url_id: frontier.url_of(url_id),  # noqa: PLW0108  it is made below
         worker=number,
@@ -207,18 +207,21 @@ def rare_collections() -> Iterator[None]:
                 gc.unfreeze()
 
 
-def _warcinfo(settings: Settings) -> dict[str, str]:
+def _warcinfo(settings: Settings, out: Path) -> dict[str, str]:
+    """What a volume says of itself: the names that WARC 1.1 takes from DCMI, as other crawlers write them."""
+    identity = settings.identity
     info = {
         "software": f"weft/{__version__}",
+        "hostname": platform.node(),
         "format": "WARC File Format 1.1",
         "conformsTo": "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
-        "http-header-user-agent": settings.identity.user_agent,
+        "operator": identity.operator or identity.contact,
+        "isPartOf": identity.collection or out.resolve().name,
+        "description": identity.description,
         "robots": settings.selection.robots,
-        "hostname": platform.node(),
+        "http-header-user-agent": identity.user_agent,
     }
-    if settings.identity.contact:
-        info["operator"] = settings.identity.contact
-    return info
+    return {name: " ".join(value.split()) for name, value in info.items() if value}
 
 
 class _Pulse:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.crawling import rows
-from tests.small_site import Answer, SmallSite, links, small_site
+from tests.small_site import Answer, Asked, SmallSite, links, small_site
+from warcio.archiveiterator import ArchiveIterator
+from warcio.checker import Checker
 
 from weft import crawl
-from weft.app import Summary
+from weft.app import Summary, run
 from weft.cli import main
+from weft.config import Settings
+from weft.directory import Plan
 from weft.errors import UsageError
 from weft.explain import explain_url
 from weft.manage import managing
@@ -129,3 +136,101 @@ def test_log__misuse_is_refused(wrong: list[str], tmp_path: Path, capsys: pytest
     assert ended.value.code == 2
     message = capsys.readouterr().err
     assert "status-4xx" in message or "--last" in message
+
+
+def test_warcinfo__says_who_and_what_for(tmp_path: Path) -> None:
+    """By the names of DCMI that other crawlers write; a line break makes no further field."""
+    with small_site({"/": b"x"}) as site:
+        out = tmp_path / "harvest"
+        gather(site, out, operator="A Library", description="Of the town\r\nrobots: ignore")
+        gather(site, tmp_path / "other", collection="Towns", contact="mailto:me@example.org")
+    found = [_warcinfo(folder) for folder in (out, tmp_path / "other")]
+    assert found[0]["operator"] == "A Library"
+    assert found[0]["description"] == "Of the town robots: ignore"
+    assert found[0]["isPartOf"] == "harvest"
+    assert found[0]["robots"] == "obey"
+    assert (found[1]["operator"], found[1]["isPartOf"]) == ("mailto:me@example.org", "Towns")
+    assert "description" not in found[1]
+
+
+def _warcinfo(out: Path) -> dict[str, str]:
+    (volume,) = (out / "volumes").glob("*.warc.gz")
+    checker = Checker(SimpleNamespace(inputs=[str(volume)], verbose=False))
+    checker.process_all()
+    assert checker.exit_value == 0
+    with volume.open("rb") as file:
+        record = next(iter(ArchiveIterator(file)))
+        assert record.rec_type == "warcinfo"
+        lines = record.content_stream().read().decode().splitlines()
+    return dict(line.split(": ", 1) for line in lines)
+
+
+# --- redirects that want a cookie back ---
+
+
+def turned_away(*places: str) -> Callable[[Asked], Answer]:
+    """A page for those who have the cookie; the others get it, and are sent somewhere, each time elsewhere."""
+    rest = list(places)
+
+    def answer(asked: Asked) -> Answer:
+        if "seen=1" in asked.get("cookie", ""):
+            return Answer(b"<p>welcome</p>")
+        place = rest.pop(0) if len(rest) > 1 else rest[0]
+        return Answer(status=302, headers=(("Location", place), ("Set-Cookie", "seen=1; Path=/")))
+
+    return answer
+
+
+def moved(place: str) -> Answer:
+    """A redirect."""
+    return Answer(status=302, headers=(("Location", place),))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("pages", "asked"),
+    [
+        ({"/page": turned_away("/page")}, ["/page", "/page"]),
+        ({"/page": turned_away("/x/../page#top")}, ["/page", "/page"]),
+        ({"/page": turned_away("/consent"), "/consent": moved("/page")}, ["/page", "/consent", "/page"]),
+        (
+            {"/page": turned_away("/login"), "/login": moved("/consent"), "/consent": moved("/page")},
+            ["/page", "/login", "/consent", "/page"],
+        ),
+    ],
+    ids=["itself", "spelt", "consent", "chain"],
+)
+def test_cookie__that_is_wanted_back_is_brought(
+    pages: dict[str, Any], asked: list[str], workers: int, tmp_path: Path
+) -> None:
+    """A page that sends visitors away to see whether its cookie comes back is had in the end."""
+    with small_site({"/": links("/page")} | pages) as site:
+        values = {"wait": 0.0, "per_visit": 50, "workers": workers}
+        settings = Settings().with_values(values, where="a test")
+        summary = run(Plan(seeds=[site.url()], out=tmp_path / "x", settings=settings, watched=workers > 1))
+        assert site.asked == ["/", *asked]
+    good = rows(tmp_path / "x", "status, reason", f"url = '{site.url('/page')}' order by fetched_at")
+    assert good[-1] == (200, None)
+    assert summary.pending == 0
+
+
+def test_cookie__that_nobody_is_content_with_is_no_loop(tmp_path: Path) -> None:
+    """A page that always redirects, there and back, or each time elsewhere, is tried twice and no more."""
+    numbers = iter(range(1000))
+
+    def elsewhere(_asked: Asked) -> Answer:
+        place = f"/back?{next(numbers)}"
+        return Answer(status=302, headers=(("Location", place), ("Set-Cookie", "seen=1")))
+
+    class Backs(dict[str, Any]):
+        def get(self, path: str, default: Any = None) -> Any:
+            return moved("/new") if path.startswith("/back?") else super().get(path, default)
+
+    pages = Backs({"/": links("/old", "/self", "/new"), "/new": elsewhere, "/bounce": moved("/old")})
+    pages["/old"] = Answer(status=302, headers=(("Location", "/bounce"), ("Set-Cookie", "seen=1")))
+    pages["/self"] = Answer(status=302, headers=(("Location", "/self"), ("Set-Cookie", "seen=1")))
+    with small_site(pages) as site:
+        summary = gather(site, tmp_path / "x", max_depth=99)
+        counts = Counter(path.partition("?")[0] for path in site.asked)
+    assert summary.why == "done"
+    assert counts == {"/": 1, "/old": 2, "/bounce": 1, "/self": 2, "/new": 2, "/back": 2}

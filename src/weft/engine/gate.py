@@ -29,6 +29,9 @@ class Identity:
         "", "a URL or mail address where webmasters reach you; without it nothing but loopback is crawled"
     )
     agent: str = setting("", "the whole User-Agent; weft/VERSION (+contact) when empty")
+    operator: str = setting("", "who crawls, for the warcinfo of the archive; the contact when empty")
+    description: str = setting("", "what the crawl is for, for the warcinfo of the archive")
+    collection: str = setting("", "what the crawl is part of, for the warcinfo; the name of its directory when empty")
     allow_address: tuple[str, ...] = setting((), "special address ranges that may be visited, such as 10.0.0.0/8")
 
     @property

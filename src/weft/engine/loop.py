@@ -255,10 +255,10 @@ class Loop:
             if wires.application is not None:
                 wires.application.redirected(turn.url, redirect)
             target = fingerprint(redirect)
-            if special is None or special.body is None:
-                frontier.offer(redirect, kind, turn.depth, turn.id)
-            else:
+            if special is not None and special.body is not None:
                 target = self._follow_post(turn, page, redirect, special)
+            elif not frontier.comes_back(turn, redirect):
+                frontier.offer(redirect, kind, turn.depth, turn.id)
             wires.store.note_links(turn.id, [target], [Kind.REDIRECT])
             frontier.visited(turn, [target], [Kind.REDIRECT])
             return 1

@@ -43,8 +43,10 @@ from weft.ordering import Ordering, Scored
 from weft.ordering.heaps import TwoLevelHeap
 from weft.ordering.reranking import Reranking
 from weft.store.files import Mark
-from weft.urls import UrlRules, fingerprint, normal_form
+from weft.urls import UrlRules, fingerprint, normal_form, registered_domain, site_of
 
+_MOST_REDIRECTS = 8  # of a chain that is looked at
+_MOST_RETURNED = 1 << 20  # pages that are fetched again because a redirect led back to them
 _MOST_REFUSALS = 500  # by robots.txt in one go, so that a long queue of forbidden pages does not stop the loop
 
 
@@ -154,6 +156,7 @@ class LocalFrontier:
         self._second_pass = 0
         self.refused: Counter[Reason] = Counter()  # when their turn had come; beside those that discovery counts
         self.on_refused: Callable[[Entry, Reason], None] | None = None  # told of each of them
+        self._returned: set[int] = set()  # pages that were fetched again because a redirect led back to them
         self.pace = Pace()
         self.allowance: int | None = None  # pages that may be fetched in all; their parts do not count
         self.spent = 0  # pages fetched or being fetched
@@ -382,6 +385,44 @@ class LocalFrontier:
         self._heaps.push(visit.site.number, turn.page)
         if self.specials.of:
             self.specials.withdraw(turn.page)
+
+    def comes_back(self, turn: Turn, url: str) -> bool:
+        """Does a redirect lead back to the page that led to it? Then that page, which may have wanted a cookie or a
+        click, is fetched again, once: is it?
+        """
+        target = fingerprint(url)
+        if turn.kind != Kind.REDIRECT or target in self._returned or not self._led_to(turn, target):
+            return False
+        page = self._seen.find(target)
+        if page < 0:  # another worker has it
+            self._returned.add(target)
+            self.holdings.post(registered_domain(site_of(url)), Link(url, turn.kind, turn.depth, turn.id, again=True))
+            return True
+        entry = self._log.entry(page)
+        if not self._sites.site(entry.site).jar.cookies or not self._take_back(target):
+            return False
+        self.offer(url, entry.kind, entry.depth, entry.via)
+        return True
+
+    def _led_to(self, turn: Turn, target: int) -> bool:
+        """Is a page where a chain of redirects began, or came by, as far as it is known here?"""
+        kind, via = turn.kind, turn.via
+        for _ in range(_MOST_REDIRECTS):
+            if kind != Kind.REDIRECT or via == target:
+                break
+            page = self._seen.find(via)
+            if page < 0:
+                return False
+            _, via, _, _, kind = self._log.entry(page)
+        return kind == Kind.REDIRECT and via == target
+
+    def _take_back(self, target: int, *, once: bool = True) -> bool:
+        """Forget that a page is done, as often as is wanted or once a run; False where it is to stay as it is."""
+        if once and (target in self._returned or len(self._returned) >= _MOST_RETURNED):
+            return False
+        if once:
+            self._returned.add(target)
+        return self._pages.replace(target)
 
     def _spend(self, kind: int, pages: int = 1) -> None:
         if kind < FIRST_REQUISITE:
@@ -614,7 +655,7 @@ class LocalFrontier:
         for link in message.links:
             if link.kind == Kind.ROBOTS:
                 self._errands.take(link)
-            elif not link.again or self._pages.replace(fingerprint(link.url)):
+            elif not link.again or self._take_back(fingerprint(link.url), once=link.kind == Kind.REDIRECT):
                 self._take_link(link)
 
     def _take_link(self, link: Link) -> None:
