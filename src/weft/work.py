@@ -124,8 +124,7 @@ async def work(
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.spent = progress.counts.pages
     frontier.restore_refusals(progress.counts.refused)
-    progress.begin(settings.selection.max_bytes_page, frontier.scope.wanted)
-    frontier.found.unwanted = progress.counts.unwanted  # counted there, kept with the other totals
+    frontier.found.unwanted = progress.begin(settings.selection.max_bytes_page, frontier.scope.wanted)
     log = CrawlLog(out / "log" / "crawl.log", rotation)  # of all workers: a write at the end of a file is whole
     bus.subscribe(progress.on_event)
     bus.subscribe(log.on_event)

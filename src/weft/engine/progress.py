@@ -110,8 +110,8 @@ class Progress:
     def __repr__(self) -> str:
         return f"Progress({self.counts.pages} pages, {self.counts.bytes} bytes)"
 
-    def begin(self, max_bytes: int, wanted: Wanted) -> None:
-        """A run begins. What the rules take by now comes in again: it is no longer left out."""
+    def begin(self, max_bytes: int, wanted: Wanted) -> dict[str, int]:
+        """A run begins. What the rules take by now comes in again and is no longer left out; where to count what is."""
         counts = self.counts
         if max_bytes > counts.cut_at:
             counts.truncated.pop("length", None)
@@ -119,6 +119,7 @@ class Progress:
         counts.cut_at = max_bytes
         for name in [name for name in counts.unwanted if wanted.names(name)]:
             del counts.unwanted[name]
+        return counts.unwanted
 
     def on_event(self, event: Event) -> None:
         """Take an event."""
@@ -136,20 +137,10 @@ class Progress:
                 if event.reason is not None and event.reason is not Reason.STATUS_4XX:
                     counts.count(event.reason)  # the site cannot be visited, and its pages wait
                 return
-            if event.reason is not None:
-                counts.count(event.reason)
-                if event.reason is Reason.TYPE:
-                    said = plain_type(event.page.headers.get("content-type", ""))
-                    counts.unwanted[said] = counts.unwanted.get(said, 0) + 1
-            if event.final and (cut := event.page.truncated):
-                cuts = counts.truncated if kind < FIRST_REQUISITE else counts.parts_truncated
-                cuts[cut] = cuts.get(cut, 0) + 1
+            if event.reason is not None or event.page.truncated:
+                self._not_whole(event)
             if kind >= FIRST_REQUISITE:
-                if event.final:
-                    counts.parts += 1
-                    counts.parts_failed += event.reason is not None
-                    counts.parts_good += event.reason is None and event.page.status < 300
-                    counts.parts_duplicates += event.duplicate and event.page.status < 300
+                self._part(event)
             elif event.final:
                 counts.pages += 1
                 status = event.page.status
@@ -163,6 +154,27 @@ class Progress:
                 counts.application_faults += 1
             else:
                 counts.faults += 1
+
+    def _not_whole(self, event: Fetched) -> None:
+        """A fetch failed, or its content was cut."""
+        counts, cut = self.counts, event.page.truncated
+        if event.reason is not None:
+            counts.count(event.reason)
+            if event.reason is Reason.TYPE:
+                said = plain_type(event.page.headers.get("content-type", ""))
+                counts.unwanted[said] = counts.unwanted.get(said, 0) + 1
+        if event.final and cut:
+            cuts = counts.truncated if event.turn.kind < FIRST_REQUISITE else counts.parts_truncated
+            cuts[cut] = cuts.get(cut, 0) + 1
+
+    def _part(self, event: Fetched) -> None:
+        """A part of a page was fetched."""
+        if event.final:
+            counts = self.counts
+            counts.parts += 1
+            counts.parts_failed += event.reason is not None
+            counts.parts_good += event.reason is None and event.page.status < 300
+            counts.parts_duplicates += event.duplicate and event.page.status < 300
 
     def sample(self) -> None:
         """Look at the clock, about once a second."""

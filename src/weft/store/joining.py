@@ -15,7 +15,7 @@ import pyarrow.dataset as ds
 
 from weft.model import FIRST_REQUISITE, KINDS, Kind
 
-_MEMORY = "1GB"
+_MEMORY = "500MB"
 _ROWS = 10_000  # read in one go
 _SAME_DEPTH = frozenset((Kind.REDIRECT, Kind.MAP))
 
@@ -61,21 +61,20 @@ class JoinedColumns:
         )
 
     def not_fetched(self, *, by_site: bool) -> Iterator[tuple[Any, ...]]:
-        """Links to what was not fetched, each by the shortest way: URL, kind, depth, source and its site."""
+        """Links to what was not fetched, each by the shortest way: URL, kind, depth, source, and its site if wanted."""
         followed = "not nofollow" if "nofollow" in self._names["links"] else "true"
         flat = ", ".join(f"'{word}'" for word, kind in KINDS.items() if kind >= FIRST_REQUISITE or kind in _SAME_DEPTH)
         parts = ", ".join(f"'{word}'" for word, kind in KINDS.items() if kind >= FIRST_REQUISITE)
+        site = "any_value(site)" if by_site else "''"
         return self._rows(
-            "with sources as (select id, min(depth) as depth, any_value(site) as site from pages "  # noqa: S608
+            f"with sources as (select id, min(depth) as depth, {site} as site from pages "  # noqa: S608
             "where final and kind <> 'robots' group by id), "
-            "found as (select target, source, kind::varchar as kind, kind::varchar in "
-            f"({parts}) as part, site, depth + (kind::varchar not in ({flat}))::int as depth "
-            f"from links join sources on source = sources.id where {followed} "
-            "and target not in (select id from sources)), "
+            "found as (select target, source, kind::varchar as kind, site, "
+            f"kind::varchar in ({parts}) as part, depth + (kind::varchar not in ({flat}))::int as depth "
+            f"from links join sources on source = sources.id where {followed}), "
             "ways as (select target, arg_min(kind, depth) as kind, min(depth) as depth, arg_min(source, depth) as via, "
-            f"arg_min(site, depth) as site from found group by target, part{', site' if by_site else ''}), "
-            "texts as (select id, any_value(url) as url from urls group by id) "
-            "select url, kind, depth, via, site from ways join texts on target = texts.id order by depth",
+            "site from found anti join sources on target = sources.id group by target, part, site) "
+            "select url, kind, depth, via, site from ways join urls on target = urls.id",
             "pages",
             "links",
             "urls",
@@ -83,6 +82,5 @@ class JoinedColumns:
 
     def _rows(self, query: str, *tables: str) -> Iterator[tuple[Any, ...]]:
         if all(self._names[table] for table in tables):
-            cursor = self._base.execute(query)
-            while some := cursor.fetchmany(_ROWS):
-                yield from some
+            for batch in self._base.sql(query).to_arrow_reader(_ROWS):
+                yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
