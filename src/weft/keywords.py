@@ -34,6 +34,12 @@ class Keywords(TypedDict, total=False):
     """A URL or mail address where webmasters reach you; without it nothing but loopback is crawled."""
     agent: str
     """The whole User-Agent; weft/VERSION (+contact) when empty."""
+    operator: str
+    """Who crawls, for the warcinfo of the archive; the contact when empty."""
+    description: str
+    """What the crawl is for, for the warcinfo of the archive."""
+    collection: str
+    """What the crawl is part of, for the warcinfo; the name of its directory when empty."""
     allow_address: list[str] | tuple[str, ...]
     """Special address ranges that may be visited, such as 10.0.0.0/8."""
 
@@ -47,7 +53,7 @@ class Keywords(TypedDict, total=False):
     exclude: list[str] | tuple[str, ...]
     """No URL that matches one of these regular expressions."""
     types: list[str] | tuple[str, ...]
-    """Further media types to collect, such as application/pdf or image/*."""
+    """Further media types to collect: application/pdf, image/*, pdf; '*/*' for all."""
     external: Literal["deep-link", "home-page", "combined"]
     """What a link to another site stands for: the page, the site's home page, or both (P3)."""
     sitemaps: bool
@@ -179,6 +185,10 @@ class Keywords(TypedDict, total=False):
     store_credentials: bool
     """Keep in the archive what was sent in confidence: values of headers that are settings or an application's,
     cookies of a crawl that sends such headers, bodies of POST; otherwise a mark stands in their place."""
+    log_bytes: int
+    """Log/crawl.log and log/faults.log are put aside when they have grown to so many bytes; 0: never."""
+    log_keep: int
+    """How many logs that were put aside are kept; 0: all of them."""
     sync: bool
     """Have every commit survive a power failure, not only the end of the process."""
 
@@ -197,7 +207,7 @@ class Keywords(TypedDict, total=False):
     rerank_iterations: int
     """Iterations of each of them."""
     workers: int
-    """Processes that crawl; 0: one per core."""
+    """Processes that crawl; 0: one per core, but no more than there are registered domains in the scope."""
     speed: str
     """Target of the whole crawl, such as '200 pages/s' or '5000000 bytes/s; 08:00-18:00 50 pages/s'; empty:
     none."""

@@ -111,14 +111,7 @@ async def work(
     last = frontier.recover(begun, lambda commit: intact(out, commit.marks), pulse.beat)
     if frontier.behind:
         frontier.keep(hub.held(number))
-    if frontier.lost:
-        bus.report(
-            WeftError(f"commits were lost; these sites are visited again: {', '.join(frontier.lost)}"),
-            "after a crash",
-        )
-    if frontier.set_back:
-        said = f"the machine's clock went back by {frontier.set_back:.0f} s; waits are counted as if no time had passed"
-        bus.report(WeftError(said), "the clock")
+    _tell_of_losses(frontier, bus)
     seal_leftovers(out, last.marks if last is not None else {}, number)
     known_contents(out, store.digests, number)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
@@ -178,6 +171,16 @@ async def work(
         log.close()
         frontier.close()
     return worker.why
+
+
+def _tell_of_losses(frontier: LocalFrontier, bus: Bus) -> None:
+    """Say what was found amiss when the log was read back."""
+    if frontier.lost:
+        said = f"commits were lost; these sites are visited again: {', '.join(frontier.lost)}"
+        bus.report(WeftError(said), "after a crash")
+    if frontier.set_back:
+        said = f"the machine's clock went back by {frontier.set_back:.0f} s; waits are counted as if no time had passed"
+        bus.report(WeftError(said), "the clock")
 
 
 _collecting = threading.Lock()

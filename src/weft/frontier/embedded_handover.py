@@ -97,8 +97,6 @@ def _return_groups(base: sqlite3.Connection, worker: int, left: Left, unread: li
 
 def _return_unread(base: sqlite3.Connection, worker: int, message: Message, left: Left) -> None:
     """Groups that its log does not have: the worker may still have visited them, if it died."""
-    from weft.frontier.parcels import disturbed
-
     parcels = {parcel.group: parcel for parcel in message.parcels}
     for group in message.groups:
         parcel = parcels.get(group)
