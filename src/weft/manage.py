@@ -29,10 +29,9 @@ from weft.frontier.pace import Speed
 from weft.model import Reason
 from weft.settings import load_toml
 from weft.store.reading import CrawlFiles
-from weft.urls import fingerprint
+from weft.urls import fingerprint, signed
 
 _LOOK = 0.1  # seconds between two looks at whether a crawl has ended
-_UNSIGNED = (1 << 64) - 1
 
 
 class WorkerStatus(msgspec.Struct, kw_only=True):
@@ -186,12 +185,11 @@ class Managed:
         self._hub.add(seeds, self._refused_by_type(seeds))
 
     def _refused_by_type(self, urls: list[str]) -> set[str]:
-        by_id = {fingerprint(url): url for url in urls}
+        by_id = {signed(fingerprint(url)): url for url in urls}
         reasons: dict[int, str | None] = {}
         for batch in CrawlFiles(self.out).batches("pages", ["id", "final", "reason"]):
-            for url_id, final, reason in zip(*batch.to_pydict().values(), strict=True):
-                if final and (known := url_id & _UNSIGNED) in by_id:
-                    reasons[known] = reason
+            rows = zip(*batch.to_pydict().values(), strict=True)
+            reasons |= {url_id: reason for url_id, final, reason in rows if final and url_id in by_id}
         return {by_id[url_id] for url_id, reason in reasons.items() if reason == Reason.TYPE.value}
 
     # How it stands.

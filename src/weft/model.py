@@ -107,8 +107,8 @@ class Kind(IntEnum):
 
 FIRST_REQUISITE: Final = Kind.IMAGE
 
-KINDS: Final = {kind.name.lower(): int(kind) for kind in Kind} | {str(int(kind)): int(kind) for kind in Kind}
-"""Kinds by their words, as columns have them; also by their numbers, which older columns of links have."""
+KINDS: Final = {kind.name.lower(): int(kind) for kind in Kind}
+"""Kinds by their words, as columns have them."""
 
 
 def is_named(kind: int, depth: int) -> bool:

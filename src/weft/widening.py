@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from weft.store.joining import JoinedColumns
 
 _NAME = "rules"  # in the global frontier: those by which links have been offered
-_UNSIGNED = (1 << 64) - 1
+_UNSIGNED = (1 << 64) - 1  # columns have ids with a sign
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -162,7 +162,7 @@ class _Links:
             else:
                 comes = limits[0] < limits[1] > size and kind != Kind.MAP
             if comes and not self.new.refuse(url, kind, depth):
-                yield Link(url, kind, depth, (via or 0) & _UNSIGNED, again=True)
+                yield Link(url, kind, depth, via & _UNSIGNED, again=True)
 
     def _refused(self) -> Iterator[Link]:
         external = self.new.selection.external

@@ -223,3 +223,26 @@ def test_add__of_a_page_that_was_not_kept(site: SmallSite, tmp_path: Path) -> No
     assert sorted(site.asked[before:]) == ["/a.pdf", "/typed"]
     stored = {url for (url,) in rows(out, "url", "volume is not null and declared_type = 'application/pdf'")}
     assert stored == {site.url("/typed"), site.url("/a.pdf")}
+
+
+def test_nofollow__links_stay_out(tmp_path: Path) -> None:
+    """What a page asks not to be followed is in the links too, and does not come in with wider rules."""
+    page = b'<meta name="robots" content="nofollow"><a href="/b.pdf">x</a>'
+    pages = {"/": b'<a href="/a.pdf" rel="nofollow">x</a><a href="/c.pdf">x</a><a href="/shy">x</a>', "/shy": page}
+    with small_site(pages | dict.fromkeys(("/a.pdf", "/b.pdf", "/c.pdf"), PDF)) as site:
+        gather(site, tmp_path / "x")
+        gather(site, tmp_path / "x", types=["pdf"])
+        assert sorted(site.asked) == ["/", "/c.pdf", "/shy"]
+
+
+@pytest.mark.parametrize(
+    ("external", "asked"), [("deep-link", ["/", "/x"]), ("home-page", ["/"]), ("combined", ["/", "/x"])]
+)
+def test_external__links_mean_what_they_mean(external: str, asked: list[str], tmp_path: Path) -> None:
+    """A link to another site stands for its home page, for itself or for both, when it comes in later too."""
+    with small_site({"/": links("/x") if external == "deep-link" else b"", "/x": links("/")}) as other:
+        with small_site({"/": links(other.url("/x"))}) as site:
+            gather(site, tmp_path / "x", external=external)
+            assert other.asked == []
+            gather(site, tmp_path / "x", external=external, scope="all")
+        assert sorted(other.asked) == asked

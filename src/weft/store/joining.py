@@ -25,16 +25,15 @@ class JoinedColumns:
 
     def __init__(self, out: Path, room: Path) -> None:
         self._base = duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(room), "threads": 2})
-        self._names: dict[str, list[str]] = {}
+        self._tables: set[str] = set()
         for table in ("pages", "links", "urls"):
             files = sorted(map(str, (out / table).glob("*.parquet")))
-            data = ds.dataset(files) if files else None
-            self._names[table] = [] if data is None else data.schema.names
-            if data is not None:
-                self._base.register(table, data)
+            if files:
+                self._tables.add(table)
+                self._base.register(table, ds.dataset(files))
 
     def __repr__(self) -> str:
-        return f"JoinedColumns({', '.join(table for table, names in self._names.items() if names)})"
+        return f"JoinedColumns({', '.join(sorted(self._tables))})"
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +61,6 @@ class JoinedColumns:
 
     def not_fetched(self, *, by_site: bool) -> Iterator[tuple[Any, ...]]:
         """Links to what was not fetched, each by the shortest way: URL, kind, depth, source, and its site if wanted."""
-        followed = "not nofollow" if "nofollow" in self._names["links"] else "true"
         flat = ", ".join(f"'{word}'" for word, kind in KINDS.items() if kind >= FIRST_REQUISITE or kind in _SAME_DEPTH)
         parts = ", ".join(f"'{word}'" for word, kind in KINDS.items() if kind >= FIRST_REQUISITE)
         site = "any_value(site)" if by_site else "''"
@@ -71,7 +69,7 @@ class JoinedColumns:
             "where final and kind <> 'robots' group by id), "
             "found as (select target, source, kind::varchar as kind, site, "
             f"kind::varchar in ({parts}) as part, depth + (kind::varchar not in ({flat}))::int as depth "
-            f"from links join sources on source = sources.id where {followed}), "
+            "from links join sources on source = sources.id where not nofollow), "
             "ways as (select target, arg_min(kind, depth) as kind, min(depth) as depth, arg_min(source, depth) as via, "
             "site from found anti join sources on target = sources.id group by target, part, site) "
             "select url, kind, depth, via, site from ways join urls on target = urls.id",
@@ -81,6 +79,6 @@ class JoinedColumns:
         )
 
     def _rows(self, query: str, *tables: str) -> Iterator[tuple[Any, ...]]:
-        if all(self._names[table] for table in tables):
+        if self._tables.issuperset(tables):
             for batch in self._base.sql(query).to_arrow_reader(_ROWS):
                 yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
