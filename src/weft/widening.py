@@ -26,12 +26,10 @@ from weft.directory import Plan, in_words
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.contract import Link
 from weft.frontier.embedded import EmbeddedFrontier
-from weft.frontier.log import Commit, FrontierLog
 from weft.frontier.scope import Change, Scope, Selection, changes
 from weft.frontier.sites import Overrides, SiteSettings
 from weft.model import FIRST_REQUISITE, KINDS, Kind, Reason, is_named
 from weft.store.files import intact
-from weft.store.sealing import seal_leftovers
 from weft.urls import origin_of, site_of
 
 if TYPE_CHECKING:
@@ -104,6 +102,9 @@ def _admits_more(found: list[Change], before: Rules, after: Rules) -> bool:
 
 def _seal(out: Path) -> None:
     """Cut off what no commit of a worker covers and seal the rest, as its next start would do."""
+    from weft.frontier.log import Commit, FrontierLog  # large, and most runs need neither
+    from weft.store.sealing import seal_leftovers
+
     for path in sorted(out.glob("workers/*/frontier.log")):
         if path.parent.name.isdigit():
             log, last = FrontierLog(path), Commit()

@@ -183,7 +183,7 @@ def killed(site: SmallSite, out: Path, point: str, call: int, when: str, **chang
         ("weft.widening:_seal", "after"),
         ("weft.frontier.embedded_groups:bring", "after"),
         ("weft.frontier.embedded:EmbeddedFrontier.offer_again", "after"),
-        ("weft.app:work", "before"),
+        ("weft.work:work", "before"),
         ("weft.frontier.local:LocalFrontier.written", "after"),
     ],
 )

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from weft.frontier.contract import CRAWLED, Batch, Message, Parcel
 from weft.frontier.embedded_file import EmbeddedFile, encoded
 from weft.frontier.embedded_groups import apply_batch, bring, by_group, inbox, plant
-from weft.frontier.parcels import disturbed
 from weft.urls import registered_domain, site_of
 
 _HANDED_OVER = "handed over "  # a name in the file, before the number of a worker
@@ -97,6 +96,8 @@ def _return_groups(base: sqlite3.Connection, worker: int, left: Left, unread: li
 
 def _return_unread(base: sqlite3.Connection, worker: int, message: Message, left: Left) -> None:
     """Groups that its log does not have: the worker may still have visited them, if it died."""
+    from weft.frontier.parcels import disturbed  # large, and loaded where something is handed over only
+
     parcels = {parcel.group: parcel for parcel in message.parcels}
     for group in message.groups:
         parcel = parcels.get(group)

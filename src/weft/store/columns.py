@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -217,9 +218,14 @@ class Journal:
         return (full,)
 
 
-_KINDS = pa.array([kind.name.lower() for kind in Kind], type=pa.string())
+@cache
+def _kinds() -> pa.Array:
+    """Their names, made when first needed: Arrow looks for pandas then (see `without_pandas`)."""
+    return pa.array([kind.name.lower() for kind in Kind], type=pa.string())
+
+
 _PLACES = np.zeros(max(Kind) + 1, np.int8)  # by kind: its place among them
-_PLACES[[int(kind) for kind in Kind]] = np.arange(len(_KINDS), dtype=np.int8)
+_PLACES[[int(kind) for kind in Kind]] = np.arange(len(Kind), dtype=np.int8)
 
 
 class LinkJournal:
@@ -268,7 +274,7 @@ class LinkJournal:
                 [
                     pa.array(np.repeat(np.array(self._sources).view(np.int64), self._counts)),
                     pa.array(np.array(self._targets).view(np.int64)),
-                    pa.DictionaryArray.from_arrays(pa.array(_PLACES[np.array(self._kinds)]), _KINDS),
+                    pa.DictionaryArray.from_arrays(pa.array(_PLACES[np.array(self._kinds)]), _kinds()),
                     pa.array(np.repeat(np.array(self._unfollowed), self._counts)),
                     text,
                     rel,
