@@ -207,7 +207,7 @@ def test_watchdog__restarts_a_worker_that_hangs(small: Bed, tmp_path: Path) -> N
     """A worker that is stopped in its tracks shows no sign of life: it is killed, and another takes up its log."""
     out = tmp_path / "crawl"
     siege = Siege(
-        command_for(small, out, "--wait", "0.05", "--workers", "2", "--hung-after", "3"), tmp_path / "output.txt"
+        command_for(small, out, "--wait", "0.05", "--workers", "2", "--hung-after", "15"), tmp_path / "output.txt"
     )
     try:
         wait_until(lambda: (out / "log" / "crawl.log").exists() and len(siege.workers()) == 2, "no worker")

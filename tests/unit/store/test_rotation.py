@@ -48,7 +48,7 @@ def numbers_in(path: Path) -> list[int]:
 def test_rotation__loses_no_line_and_keeps_the_order(tmp_path: Path) -> None:
     """A small limit: many files, all lines once, the live one last."""
     path = tmp_path / "log" / "crawl.log"
-    log = CrawlLog(path, Rotation(500, 0, SystemClock()))
+    log = CrawlLog(path, Rotation(300, 0, SystemClock()))
     write(log, range(40))
     log.close()
     files = log_files(path)
