@@ -21,6 +21,7 @@ from weft.cli.left_out import left_out
 from weft.engine.progress import Statistics
 from weft.frontier.contract import BYTE_LIMIT, DONE, PAGE_LIMIT, TIME_LIMIT
 
+_QUERY = "select site, status, count(*) from pages group by all order by 3 desc"  # one to try
 _LINE_EVERY = 5.0  # seconds between lines where there is no terminal
 
 
@@ -166,8 +167,7 @@ def print_summary(summary: Summary) -> None:
     print_line(f"    {weft} log {out} --failed")
     print_line(f"    {weft} explain {out} URL      why it was crawled, or was not")
     print_line(f"    {weft} show {out} URL         a page out of the archive")
-    query = f"from '{out}/pages/*.parquet' select site, status, count(*) group by all order by 3 desc limit 20"
-    print_line(f'    duckdb -c "{query}"')
+    print_line(f'    {weft} query {out} "{_QUERY}"')
 
 
 def _own_name() -> str:
