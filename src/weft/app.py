@@ -51,6 +51,10 @@ Watch = Callable[[Statistics], None]
 # How workers get memory: Arrow's own pool and an arena a thread keep tens of megabytes that are hardly ever used.
 _SPARING = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 
+# A worker that fetches keeps a core busy: some more than cores do no harm, many take memory and time from each other.
+_MANY_PER_CORE, _MOST_PER_CORE = 4, 16
+_LONGEST_SHOWN = 80  # characters of a line that is no seed
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
@@ -98,7 +102,9 @@ def usable_seeds(
         bare, found = (whole, None) if credentials is None else credentials_of(whole)
         url = normal_form(bare)
         if type(url) is not str:
-            unusable.append(f"{where}, line {number}: {url}: {without_credentials(written)!r}")
+            shown = without_credentials(written)
+            cut = "…" if len(shown) > _LONGEST_SHOWN else ""
+            unusable.append(f"{where}, line {number}: {url}: {shown[:_LONGEST_SHOWN]!r}{cut}")
             continue
         seeds[url] = None
         if found is not None and credentials is not None:
@@ -108,10 +114,8 @@ def usable_seeds(
             f"{len(unusable)} seeds cannot be used, the first: {unusable[0]}", todo="mend them, or leave --strict out"
         )
     if not seeds:
-        first = f"; the first: {unusable[0]}" if unusable else ""
-        raise UsageError(
-            f"there is no seed that can be used{first}", where=where, todo="give URLs such as https://example.org/"
-        )
+        what = f"there is no seed that can be used; the first: {unusable[0]}" if unusable else "there is no seed at all"
+        raise UsageError(what, where=where, todo="give URLs such as https://example.org/")
     return list(seeds), unusable
 
 
@@ -149,6 +153,7 @@ def run(
     in the thread. Signals stop the crawl where they come to it; `stopping` does from any thread.
     """
     clock = clock or SystemClock()
+    plan.settings.check()
     ordering = check_parts(plan)
     Speed.parse(plan.settings.running.speed)
     refused = _refused_seeds(plan)
@@ -224,8 +229,17 @@ def _workers(plan: Plan) -> int:
         if wanted > 1:
             raise UsageError(f"{wanted} workers were asked for", todo="an application runs in one: leave workers out")
         return 1
-    if wanted < 0:
-        raise UsageError(f"{wanted} workers were asked for", todo="give a number, or 0 for one per core")
+    cores = len(os.sched_getaffinity(0))
+    if wanted > cores * _MOST_PER_CORE:
+        raise UsageError(
+            f"{wanted} workers were asked for, and there are {cores} cores",
+            todo=f"give at most {cores * _MOST_PER_CORE}, or leave workers out for one per core: "
+            "a worker keeps a core busy and has hundreds of connections",
+        )
+    if wanted > cores * _MANY_PER_CORE:
+        print(
+            f"weft: {wanted} workers on {cores} cores: fewer would be faster (one per core is usual)", file=sys.stderr
+        )
     return wanted if wanted or plan.watched else 1
 
 

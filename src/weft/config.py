@@ -19,12 +19,13 @@ from weft.engine.limits import Limits
 from weft.engine.watchdog import Watching
 from weft.errors import UsageError
 from weft.fetch.options import Fetching, Naming
+from weft.frontier.pace import Speed
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
 from weft.frontier.sites import Overrides, SiteSettings
 from weft.parse.options import Reading
-from weft.settings import build, load_toml, setting
+from weft.settings import build, flag_of, load_toml, read, setting, unknown
 from weft.store.volumes import Storing
 from weft.urls import UrlRules
 
@@ -38,19 +39,25 @@ class Running:
         "", "file of URLs and scores that the ordering needs: true ones (omniscient) or those of an earlier crawl"
     )
     oracle: str = setting("", "file of true scores, for historical-omniscient beside the old ones")
-    rerank: int = setting(100_000, "pages between two computations of PageRank, for batch and partial (K)")
+    rerank: int = setting(100_000, "pages between two computations of PageRank, for batch and partial (K)", at_least=1)
     rerank_delay: int = setting(
-        1_000, "downloads from the beginning of such a computation to its effect (d); 0: the crawl stands still"
+        1_000,
+        "downloads from the beginning of such a computation to its effect (d); 0: the crawl stands still",
+        at_least=0,
     )
-    rerank_iterations: int = setting(2, "iterations of each of them")
+    rerank_iterations: int = setting(2, "iterations of each of them", at_least=1)
     workers: int = setting(
-        0, "processes that crawl; 0: one per core, but no more than there are registered domains in the scope"
+        0,
+        "processes that crawl; 0: one per core, but no more than there are registered domains in the scope",
+        at_least=0,
     )
     speed: str = setting(
-        "", "target of the whole crawl, such as '200 pages/s' or '5000000 bytes/s; 08:00-18:00 50 pages/s'; empty: none"
+        "",
+        "target of the whole crawl, such as '200 pages/s' or '5 MB/s; 08:00-18:00 50 pages/min'; empty: none",
+        check=Speed.complaint,
     )
     strict_application: bool = setting(False, "end the crawl when the application raises an exception")
-    random_seed: int = setting(0, "what random choices follow from")
+    random_seed: int = setting(0, "what random choices follow from", at_least=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,43 +78,51 @@ class Settings:
     watching: Watching = field(default_factory=Watching)
     overrides: Overrides = field(default_factory=Overrides)
 
-    def with_values(self, values: dict[str, Any], *, where: str) -> Settings:
-        """The same with some settings changed, each by its own name."""
+    def with_values(self, values: dict[str, Any], *, where: str, spell: Callable[[str], str] = str) -> Settings:
+        """The same with some settings changed, each by its own name; `spell` writes names as the user did."""
         homes = {name: section for section, fields in SECTIONS.items() for name in fields}
         changed: dict[str, dict[str, Any]] = {}
         for name, value in values.items():
             if name not in homes:
-                build(_Names, {name: value}, where=where)  # says what is meant, or what there is
+                raise unknown(spell(name), map(spell, homes), where=where)
             changed.setdefault(homes[name], {})[name] = value
-        return self._with_sections(changed, where)
+        sections = {
+            name: dataclasses.replace(held, **read(type(held), given, where=where, spell=spell))
+            for name, given in changed.items()
+            if (held := getattr(self, name)) is not None
+        }
+        return dataclasses.replace(self, **sections)
 
     def with_file(self, path: Path) -> Settings:
         """The same with what a settings file says."""
         found = load_toml(path)
-        sites = found.pop("sites", {})
         found.pop("crawl", None)  # what a crawl writes about itself
-        for name, value in found.items():
-            if name not in SECTIONS or not isinstance(value, dict):
+        sections: dict[str, Any] = {}
+        for name, values in found.items():
+            if name not in (*SECTIONS, "sites") or not isinstance(values, dict):
                 raise UsageError(
                     f"unknown section '[{name}]'", where=str(path), todo=f"known: {', '.join([*SECTIONS, 'sites'])}"
                 )
-        return self._with_sections(found, str(path)).with_sites(sites, where=str(path))
+            if name != "sites":
+                held = getattr(self, name)
+                given = read(type(held), values, where=f"{path}, [{name}]")
+                sections[name] = dataclasses.replace(held, **given)
+        return dataclasses.replace(self, **sections).with_sites(found.get("sites", {}), where=str(path))
 
     def with_sites(self, sites: Mapping[str, Mapping[str, Any]], *, where: str) -> Settings:
         """The same with the settings of single sites, by name."""
-        overrides = {
-            name: build(SiteSettings, dict(values), where=where, key=f'sites."{name}".')
-            for name, values in sites.items()
-        }
+        overrides = {name: _site(name, values, where) for name, values in sites.items()}
         return dataclasses.replace(self, overrides=Overrides(sites={**self.overrides.sites, **overrides}))
 
-    def _with_sections(self, changed: dict[str, dict[str, Any]], where: str) -> Settings:
-        sections = {}
-        for name, values in changed.items():
-            old = getattr(self, name)
-            merged = {known.name: getattr(old, known.name) for known in dataclasses.fields(old)} | values
-            sections[name] = build(type(old), merged, where=where, key=f"{name}.")
-        return dataclasses.replace(self, **sections)
+    def check(self) -> None:
+        """Refuse settings of which each is possible and which together are not."""
+        held = {name: getattr(getattr(self, section), name) for section, names in SECTIONS.items() for name in names}
+        for lesser, larger in _ORDERED:
+            if held[lesser] > held[larger]:
+                raise UsageError(
+                    f"{lesser} is {held[lesser]:g}, and {larger} only {held[larger]:g}",
+                    todo=f"lower {lesser}, or raise {larger} ({flag_of(larger)})",
+                )
 
     def to_toml(self) -> str:
         """All settings as a settings file; secrets are named and not shown."""
@@ -174,7 +189,8 @@ SECTIONS: dict[str, list[str]] = {
     if section.name != "overrides"
 }
 
-_Names = dataclasses.make_dataclass("_Names", [name for names in SECTIONS.values() for name in names])
+# The first is never above the second. A worker shows that it lives with every commit.
+_ORDERED = (("wait_least", "wait_most"), ("dns_shortest", "dns_longest"), ("commit_every", "hung_after"))
 
 PROFILES: dict[str, dict[str, Any]] = {
     # P0 section 7: the crawl of the Chilean web in 2004.
@@ -239,10 +255,17 @@ def _password(url: str) -> str:
     return userinfo.partition(":")[2] if at else ""
 
 
+def _site(name: str, values: Any, where: str) -> SiteSettings:
+    place = f'{where}, [sites."{name}"]'
+    if not isinstance(values, Mapping):
+        raise UsageError(f"'{name}' is no section", where=place, todo=f'write [sites."{name}"] and its settings below')
+    return build(SiteSettings, dict(values), where=place)
+
+
 def _site_toml(name: str, site: SiteSettings) -> list[str]:
     values = ((known.name, getattr(site, known.name)) for known in dataclasses.fields(site))
     given = [f"{key} = {_toml(value)}" for key, value in values if value is not None]
-    return [f"[sites.{json.dumps(name)}]", *given, ""]
+    return [f"[sites.{_toml(name)}]", *given, ""]
 
 
 def _toml(value: Any) -> str:
@@ -251,7 +274,5 @@ def _toml(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_toml(item) for item in value)}]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, float) and value == float("inf"):
-        return "inf"
-    return json.dumps(value, ensure_ascii=False)
+        return "{" + ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which JSON may have as it is, TOML not

@@ -11,7 +11,7 @@ from typing import Literal, TypedDict
 class SiteKeywords(TypedDict, total=False):
     """What can be set for one site, or for all under a domain."""
 
-    wait: float | None
+    wait: float | str | None
     """Seconds between visits, fixed."""
     per_visit: int | None
     """Pages fetched on one connection."""
@@ -55,7 +55,7 @@ class Keywords(TypedDict, total=False):
     types: list[str] | tuple[str, ...]
     """Further media types to collect: application/pdf, image/*, pdf; '*/*' for all."""
     external: Literal["deep-link", "home-page", "combined"]
-    """What a link to another site stands for: the page, the site's home page, or both (P3)."""
+    """What a link to another site stands for: the page, the site's home page, or both."""
     sitemaps: bool
     """Read the sitemaps that robots.txt names."""
     max_depth: int
@@ -66,7 +66,7 @@ class Keywords(TypedDict, total=False):
     """Characters of a URL."""
     max_site_pages: int
     """Pages of one site."""
-    max_bytes_page: int
+    max_bytes_page: int | str
     """Bytes of one page; the rest is cut off."""
     max_hostile: int
     """Pages of one site that harm who reads them, after which it is left alone."""
@@ -75,53 +75,54 @@ class Keywords(TypedDict, total=False):
 
     # Politeness and speed.
 
-    wait: float | None
-    """w: seconds between visits to a site, fixed; 0 is no waiting. When not given, the wait adapts (see below)."""
-    wait_small: float | None
-    """w for sites with fewer pages than small_site (P1)."""
+    wait: float | str | None
+    """Seconds between visits to a site, fixed; 0 is no waiting. When not given, the wait follows the last
+    download."""
+    wait_small: float | str | None
+    """Seconds between visits to a site with fewer pages than small_site."""
     small_site: int
     """Pages below which a site is small."""
-    wait_least: float
+    wait_least: float | str
     """The shortest adaptive wait, in seconds."""
-    wait_most: float
+    wait_most: float | str
     """The longest adaptive wait, in seconds."""
     wait_factor: float
     """The adaptive wait is so many times the last download."""
     per_visit: int
-    """k: pages fetched on one connection to a site."""
+    """Pages fetched on one connection to a site."""
     connections: int
-    """r: connections at once, to as many sites."""
+    """Connections at once, to as many sites."""
     per_domain: int
     """Connections at once to the sites of one registered domain."""
     per_address: int
     """Connections at once to one address."""
-    margin: float
+    margin: float | str
     """Seconds added to every wait: a server sees the end of a visit a little later than we do."""
-    crawl_delay_most: float
+    crawl_delay_most: float | str
     """A longer Crawl-delay in robots.txt is taken as this, in seconds."""
-    retry_after_most: float
+    retry_after_most: float | str
     """A longer Retry-After is taken as this, in seconds."""
-    too_often_pause: float
+    too_often_pause: float | str
     """Seconds a site is left alone that answers 429 without a Retry-After."""
-    robots_age: float
+    robots_age: float | str
     """A robots.txt is asked for anew after so many seconds, at most 86,400."""
 
     # Limits of the crawl.
 
     max_pages: int | None
     """Stop after so many pages."""
-    max_time: float | None
+    max_time: float | str | None
     """Stop after so many seconds."""
-    max_bytes: int | None
+    max_bytes: int | str | None
     """Stop after so many bytes of content."""
-    grace: float
+    grace: float | str
     """Seconds that pages under way have to finish when the crawl is told to stop."""
-    commit_every: float
+    commit_every: float | str
     """Seconds between two commits."""
 
     # Retries.
 
-    retry_pauses: list[float] | tuple[float, ...]
+    retry_pauses: list[float | str] | tuple[float | str, ...]
     """Seconds before the second, third … try of a page or site that failed; none: no retries."""
 
     # Reading pages.
@@ -130,23 +131,23 @@ class Keywords(TypedDict, total=False):
     """Also collect what a page needs to be shown: images, style sheets, scripts."""
     link_text: bool
     """Also keep what each link says and its relations (rel), in the columns of links."""
-    max_expanded_bytes: int
+    max_expanded_bytes: int | str
     """A content that expands beyond this is not read."""
 
     # URL rules.
 
     add_www: bool
-    """Put www. before host names that are bare registered domains (P3, rule 8)."""
+    """Put www. before host names that are bare registered domains."""
     drop_index: bool
-    """Remove index.html and its like from the end of a path (P3, rule 9)."""
+    """Remove index.html and its like from the end of a path."""
 
     # Exchanges.
 
-    timeout: float
+    timeout: float | str
     """Seconds for one page, connecting included."""
-    connect_timeout: float
+    connect_timeout: float | str
     """Seconds to establish a connection."""
-    max_header_bytes: int
+    max_header_bytes: int | str
     """An answer with a larger header is refused."""
     accept_encoding: str
     """Content codings to ask for; br and zstd are understood too, but archive readers do not replay them."""
@@ -163,29 +164,29 @@ class Keywords(TypedDict, total=False):
 
     dns: list[str] | tuple[str, ...]
     """Name servers to ask, as ADDRESS or ADDRESS:PORT; the system's when empty."""
-    dns_timeout: float
+    dns_timeout: float | str
     """Seconds a name server has to answer, before the next try."""
     dns_tries: int
     """How often each server is tried."""
-    dns_shortest: float
+    dns_shortest: float | str
     """An answer holds at least so many seconds."""
-    dns_longest: float
+    dns_longest: float | str
     """An answer holds at most so many seconds."""
-    dns_negative: float
+    dns_negative: float | str
     """The answer that there is no such name holds so many seconds."""
 
     # Storing.
 
-    volume_bytes: int
+    volume_bytes: int | str
     """A WARC volume is sealed when it has grown to so many bytes."""
     prefix: str
     """What the names of volumes begin with."""
-    part_bytes: int
+    part_bytes: int | str
     """A part of the columns is sealed when its journal has grown to so many bytes."""
     store_credentials: bool
     """Keep in the archive what was sent in confidence: values of headers that are settings or an application's,
     cookies of a crawl that sends such headers, bodies of POST; otherwise a mark stands in their place."""
-    log_bytes: int
+    log_bytes: int | str
     """Log/crawl.log and log/faults.log are put aside when they have grown to so many bytes; 0: never."""
     log_keep: int
     """How many logs that were put aside are kept; 0: all of them."""
@@ -209,8 +210,7 @@ class Keywords(TypedDict, total=False):
     workers: int
     """Processes that crawl; 0: one per core, but no more than there are registered domains in the scope."""
     speed: str
-    """Target of the whole crawl, such as '200 pages/s' or '5000000 bytes/s; 08:00-18:00 50 pages/s'; empty:
-    none."""
+    """Target of the whole crawl, such as '200 pages/s' or '5 MB/s; 08:00-18:00 50 pages/min'; empty: none."""
     strict_application: bool
     """End the crawl when the application raises an exception."""
     random_seed: int
@@ -218,7 +218,7 @@ class Keywords(TypedDict, total=False):
 
     # Watching over workers.
 
-    hung_after: float
+    hung_after: float | str
     """A worker that shows no sign of life for so many seconds is restarted."""
     most_restarts: int
     """End the crawl when a worker dies so many times in a row without a commit."""

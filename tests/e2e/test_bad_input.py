@@ -119,7 +119,7 @@ def test_settings__that_do_not_exist(tmp_path: Path) -> None:
     refused(weft("crawl", "http://127.0.0.1/", "--out", out, "--ordering", "best"), "'best'", "breadth-first")
     refused(weft("crawl", "http://127.0.0.1/", "--out", out, "--profile", "fast"), "'fast'", "wire")
     refused(weft("crawl", "http://127.0.0.1/", "--out", out, "--include", "(("), "--include")
-    refused(weft("crawl", "http://127.0.0.1/", "--out", out, "--workers", "-1"), "0 for one per core")
+    refused(weft("crawl", "http://127.0.0.1/", "--out", out, "--workers", "-1"), "--workers", "at least 0")
     refused(weft("crawl", "http://127.0.0.1/", "--out", out, "--speed", "fast"), "this is no speed", "200 pages/s")
     refused(weft("crawl", "http://127.0.0.1/", "--out", out, "--allow-address", "10.0.0.0/99"), "10.0.0.0/99")
     refused(weft("crawl", "http://127.0.0.1/", "--out", out, "--dns", "not a server"), "--dns")

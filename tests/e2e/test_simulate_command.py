@@ -139,8 +139,8 @@ def test_simulate__a_batch_on_a_slow_link(graph: Path, tmp_path: Path) -> None:
         (("--ordering", "best"), "there is no ordering called 'best'"),
         (("--ordering", "opic,opic"), "named twice"),
         (("--ordering", "historical-zero"), "needs the scores of an earlier crawl"),
-        (("--ordering", "opic", "--connections", "0"), "connections is 0"),
-        (("--ordering", "opic", "--batch", "-1"), "batch of -1"),
+        (("--ordering", "opic", "--connections", "0"), "--connections cannot be 0"),
+        (("--ordering", "opic", "--batch", "-1"), "--batch cannot be -1"),
         (("--ordering", "omniscient", "--scores", "nowhere.tsv"), "nowhere.tsv"),
     ],
 )

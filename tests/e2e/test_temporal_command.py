@@ -263,7 +263,7 @@ def test_temporal__broken_lines_do_no_harm(found: Path, log: Path, tmp_path: Pat
     ("arguments", "said"),
     [
         (("--zone", "Nowhere/Land"), "no time zone"),
-        (("--q", "1.5"), "q is 1.5"),
+        (("--q", "1.5"), "--q cannot be 1.5"),
         (("--top", "0"), "--polls-per-day"),
         (("--draw", "nowhere.test"), "nowhere.test"),
         (("--list", "missing.txt"), "missing.txt"),

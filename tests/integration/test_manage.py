@@ -329,7 +329,7 @@ def test_misuse__changes_nothing(tmp_path: Path) -> None:
     assert weft("blacklist", crawl).split() == ["a.example"]
     assert "no seed that can be used" in weft("add", crawl, "mailto:nobody@example.org", code=2)
     assert "--strict" in weft("add", crawl, "http://a.example/", "mailto:x@example.org", "--strict", code=2)
-    assert "no seed that can be used" in weft("add", crawl, code=2)
+    assert "there is no seed" in weft("add", crawl, code=2)
     assert status(out)["lists"]["to_crawl"] == 0
     assert "this is no speed" in weft("speed", crawl, "", code=2)
     assert weft("speed", crawl).strip() == "none"

@@ -1,82 +1,138 @@
 """The command line: one file per verb, each of which parses, calls the library and prints.
 
 Exit codes: 0 done, 1 failed, 2 misuse. Every reading command takes `--json`. Commands are imported only when they
-are called, so that `weft url normalize` in a pipe does not pay for the crawler.
+are called, so that `weft url normalize` in a pipe does not pay for the crawler; what `--help` says of each stands here,
+and is the first sentence of its docstring (a test compares them).
 """
 
 from __future__ import annotations
 
+import io
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from enum import Enum
 
 import cyclopts
 
 from weft.errors import WeftError
 from weft.version import __version__
 
+
+def _default(value: object) -> str | None:
+    """A default as `--help` shows it; None: not at all."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Enum):
+        return value.name.lower()
+    return None if value is None else str(value)
+
+
 app = cyclopts.App(
     name="weft",
     help="Collect a web politely and fast, in the order that matters.",
     version=f"weft {__version__}",
-    version_flags=["--version"],
+    version_flags=["--version", "-V"],
+    default_parameter=cyclopts.Parameter(show_default=_default),
 )
 
-app.command("weft.cli.crawl:crawl", name="crawl")
-app.command("weft.cli.status:status", name="status")
-app.command("weft.cli.manage:pause", name="pause")
-app.command("weft.cli.manage:resume", name="resume")
-app.command("weft.cli.manage:speed", name="speed")
-app.command("weft.cli.manage:blacklist", name="blacklist")
-app.command("weft.cli.manage:add", name="add")
-app.command("weft.cli.manage:stop", name="stop")
-app.command("weft.cli.clean:clean", name="clean")
-app.command("weft.cli.explain:explain", name="explain")
-app.command("weft.cli.show:show", name="show")
-app.command("weft.cli.log:log", name="log")
-app.command("weft.cli.query:query", name="query")
-app.command("weft.cli.audit:audit", name="audit")
-app.command("weft.cli.simulate:simulate", name="simulate")
-app.command("weft.cli.doctor:doctor", name="doctor")
-app.command("weft.cli.reproduce:reproduce", name="reproduce")
+# Every command: the group it is in, its name, where it is, and what it does.
+_COMMANDS = (
+    ("", "crawl", "crawl:crawl", "Crawl a web politely, in the order that matters."),
+    (
+        "",
+        "status",
+        "status:status",
+        "Show how a crawl stands: pages, speed, sites, errors, where the time goes, and every worker.",
+    ),
+    ("", "pause", "manage:pause", "Have a crawl fetch nothing more until `weft resume`."),
+    ("", "resume", "manage:resume", "Let a crawl go on that was paused."),
+    ("", "speed", "manage:speed", "Set how fast a crawl goes at most, over all its workers."),
+    ("", "blacklist", "manage:blacklist", "Leave URLs, sites, domains or addresses alone from now on."),
+    ("", "add", "manage:add", "Add seeds to a crawl."),
+    ("", "stop", "manage:stop", "End a crawl's run: pages under way are finished, everything is written."),
+    ("", "clean", "clean:clean", "Tidy up after a crawl that does not run."),
+    ("", "explain", "explain:explain", "Say why a URL was crawled or not."),
+    ("", "show", "show:show", "Write a page as it was fetched to standard output."),
+    (
+        "",
+        "log",
+        "log:log",
+        "Show the log of a crawl: time, result, bytes, seconds, kind, depth, attempt, URL, type, address, digest, via.",
+    ),
+    ("", "query", "query:query", "Ask the columns of a crawl in SQL."),
+    ("", "audit", "audit:audit", "Prove that no rule of politeness was broken, or list where one was."),
+    ("", "simulate", "simulate:simulate", "Simulate crawls of a graph, one for each ordering, and compare them."),
+    ("", "doctor", "doctor:doctor", "Look at what a crawl needs of this machine."),
+    (
+        "",
+        "reproduce",
+        "reproduce:reproduce",
+        "Repeat the experiments of the papers on ordering, and say what comes out and what does not.",
+    ),
+    ("", "completion", "completion:completion", "Print a script that has a shell complete commands and options."),
+    ("url", "normalize", "url:normalize", "Print the normal form of each URL."),
+    ("robots", "check", "robots:check", "Say for each URL on standard input whether a robots.txt allows it."),
+    ("testbed", "serve", "testbed:serve", "Serve a synthetic web on loopback addresses until interrupted."),
+    ("testbed", "list", "testbed:list_pages", "List the URLs of the web that `weft testbed serve` serves."),
+    ("graph", "import", "graph:import_files", "Import a graph from text files, which may be packed by gzip or zstd."),
+    ("graph", "build", "graph:build", "Build a graph from what a crawl has fetched."),
+    ("graph", "generate", "graph:generate", "Generate a country-like graph, with its PageRank."),
+    ("graph", "rank", "graph:rank", "Compute PageRank by the papers' formula, and keep it with the graph."),
+    ("graph", "describe", "graph:describe", "Describe a graph: sizes of sites, degrees, depths, and PageRank."),
+    ("temporal", "analyse", "temporal:analyse", "Find temporal pages, and the sites that publish them, in logs."),
+    ("temporal", "update", "temporal:update", "Add a day of logs, or some days, to an analysis."),
+    ("temporal", "generate", "temporal:generate", "Generate a log of page views whose truth is known."),
+)
+_GROUPS = {
+    "": app,
+    "url": cyclopts.App(name="url", help="URLs as weft sees them."),
+    "robots": cyclopts.App(name="robots", help="robots.txt as weft reads it."),
+    "testbed": cyclopts.App(name="testbed", help="A synthetic web, served on loopback to any crawler."),
+    "graph": cyclopts.App(name="graph", help="Web graphs: made, read, ranked and described."),
+    "temporal": cyclopts.App(name="temporal", help="Temporal pages and sites, found in logs of page views."),
+}
+for _group, _name, _place, _help in _COMMANDS:
+    _GROUPS[_group].command(f"weft.cli.{_place}", name=_name, help=_help)
+for _group, _app in _GROUPS.items():
+    if _group:
+        app.command(_app)
 
-url = cyclopts.App(name="url", help="URLs as weft sees them.")
-url.command("weft.cli.url:normalize", name="normalize")
-app.command(url)
 
-robots = cyclopts.App(name="robots", help="robots.txt as weft reads it.")
-robots.command("weft.cli.robots:check", name="check")
-app.command(robots)
+def commands() -> Iterator[cyclopts.App]:
+    """Every command, imported."""
+    for group, name, _place, _help in _COMMANDS:
+        yield _GROUPS[group][name]
 
-testbed = cyclopts.App(name="testbed", help="A synthetic web, served on loopback to any crawler.")
-testbed.command("weft.cli.testbed:serve", name="serve")
-testbed.command("weft.cli.testbed:list_pages", name="list")
-app.command(testbed)
 
-graph = cyclopts.App(name="graph", help="Web graphs: made, read, ranked and described.")
-graph.command("weft.cli.graph:import_files", name="import")
-graph.command("weft.cli.graph:build", name="build")
-graph.command("weft.cli.graph:generate", name="generate")
-graph.command("weft.cli.graph:rank", name="rank")
-graph.command("weft.cli.graph:describe", name="describe")
-app.command(graph)
-
-temporal = cyclopts.App(name="temporal", help="Temporal pages and sites, found in logs of page views.")
-temporal.command("weft.cli.temporal:analyse", name="analyse")
-temporal.command("weft.cli.temporal:update", name="update")
-temporal.command("weft.cli.temporal:generate", name="generate")
-app.command(temporal)
+def with_whole_help(command: cyclopts.App) -> None:
+    """Have a command's own `--help` say all that its docstring says, once it is imported."""
+    if getattr(command.default_command, "__module__", "").startswith("weft."):
+        command.help = None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a path need not be UTF-8
     try:
-        result = app(arguments, exit_on_error=True, result_action="return_value")
+        for command in app.parse_commands(arguments)[1]:
+            with_whole_help(command)
+        result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        if sys.stdout is not None:  # closed by who started us
+            sys.stdout.flush()
     except WeftError as error:
         print(f"weft: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except cyclopts.CycloptsError as error:
+        from weft.cli.mistakes import mistake
+
+        print(f"weft: {mistake(error)}", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output went away; nothing more to say to it
+        # The reader of our output went away: nothing more to say to it, also not when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     sys.exit(result if isinstance(result, int) else 0)

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import msgspec
 from cyclopts import Parameter
-from rich.console import Console
 from rich.table import Table
 
 from weft.audit import Audit, Finding, audit_crawl
+from weft.cli.console import Console
 
 _MOST_SHOWN = 20
 _WIDTH = 110  # a narrower terminal breaks the lines itself, a pipe need not
@@ -33,9 +33,9 @@ def audit(
     *,
     json: Annotated[bool, Parameter(help="As JSON, with up to 10,000 violations of each rule.", negative=())] = False,
 ) -> int:
-    """Prove from the columns of a crawl that no rule of politeness was broken, or list where one was.
+    """Prove that no rule of politeness was broken, or list where one was.
 
-    The exit code is 1 if a rule was broken. Works beside a running crawl.
+    It is read from the columns of the crawl. The exit code is 1 if a rule was broken. Works beside a running crawl.
     """
     found = audit_crawl(crawl)
     if json:
@@ -46,7 +46,7 @@ def audit(
 
 
 def _print(found: Audit) -> None:
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = Console(soft_wrap=True)
     console.width = max(console.width, _WIDTH)
     if found.visits == 0:
         console.print(f"Nothing to audit yet: {found.rows:,} fetches, no connection.")

@@ -17,8 +17,9 @@ def clean(
     *,
     json: Annotated[bool, Parameter(help="As JSON.", negative=())] = False,
 ) -> None:
-    """Hand over what dead workers left, seal files that a crash left open, and remove what no commit names.
+    """Tidy up after a crawl that does not run.
 
+    What dead workers left is handed over, files that a crash left open are sealed, and what no commit names is removed.
     Refused while the crawl runs. Groups of which a dead worker left no record start over, from the seeds and links
     that are known.
     """

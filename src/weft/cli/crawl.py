@@ -11,15 +11,17 @@ from cyclopts import Parameter
 
 from weft.app import Summary, run, usable_seeds, with_credentials
 from weft.cli.display import Display, print_summary
+from weft.cli.lines import lines_of
 from weft.cli.options import CrawlOptions, given
 from weft.config import Settings, profile
 from weft.directory import Plan, stored_plan
 from weft.errors import UsageError
 from weft.fetch.headers import named_header
+from weft.settings import flag_of
 
 
 def crawl(
-    *seed: str,
+    *seed: Annotated[str, Parameter(help="URL to begin with; a host name alone is its home page.")],
     out: Annotated[Path, Parameter(help="Directory of the crawl. The same again: the crawl goes on.")],
     seeds: Annotated[Path | None, Parameter(help="File with seeds, one URL a line; - is standard input.")] = None,
     config: Annotated[Path | None, Parameter(help="Settings file (TOML).")] = None,
@@ -42,6 +44,8 @@ def crawl(
     The seeds say where to begin and, with --scope, how far to go. What is collected lies in the directory
     afterwards: pages as WARC in volumes/, everything known of them as Parquet in pages/, links/ and urls/, and a
     line per fetch in log/.
+
+    Bytes may be written as 500 kB, 2 GB or 1 GiB, and seconds as 10 min, 2 h or 1 d.
 
     For example:
 
@@ -81,13 +85,13 @@ def _plan(
         settings = settings.with_file(config)
     texts, where = list(seed), "the command line"
     if file is not None:
-        texts, where = texts + _lines(file), str(file)
-    if not texts:
+        texts, where = texts + lines_of(file, "the seeds", "one URL a line"), str(file)
+    if not texts and file is None:
         stored = stored_plan(out)
         return Plan(
             seeds=stored.seeds,
             out=out,
-            settings=stored.settings.with_values(flags, where="the command line"),
+            settings=stored.settings.with_values(flags, where="", spell=flag_of),
             watched=True,
         )
     found: dict[str, str] = {}
@@ -96,7 +100,7 @@ def _plan(
         print(f"weft: skipped: {line}", file=sys.stderr)
     if len(unusable) > 20:
         print(f"weft: skipped: {len(unusable) - 20} more", file=sys.stderr)
-    settings = with_credentials(settings.with_values(flags, where="the command line"), found)
+    settings = with_credentials(settings.with_values(flags, where="", spell=flag_of), found)
     return Plan(seeds=usable, out=out, settings=settings, watched=True)
 
 
@@ -105,16 +109,6 @@ def _headers(lines: tuple[str, ...]) -> dict[str, str]:
         return dict(map(named_header, lines))
     except ValueError as error:
         raise UsageError(str(error), where="--header", todo="write such as --header 'Accept-Language: de'") from error
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(
-            f"cannot read the seeds: {error.strerror}", where=str(file), todo="give a text file with one URL a line"
-        ) from error
-    return text.lstrip("\ufeff").splitlines()
 
 
 def _as_json(summary: Summary) -> dict[str, Any]:

@@ -11,12 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 
 from weft.app import Summary
+from weft.cli.console import Console
 from weft.cli.left_out import left_out
 from weft.engine.progress import Statistics
 from weft.frontier.contract import BYTE_LIMIT, DONE, PAGE_LIMIT, TIME_LIMIT
@@ -47,7 +46,7 @@ class Display:
     def say(self, line: str) -> None:
         """Show a message, above the panel where there is one; it stays on the screen."""
         if self._live is not None:
-            self._live.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._live.console.print(line, soft_wrap=True)
         else:
             print(line, file=sys.stderr, flush=True)
 
@@ -134,9 +133,9 @@ def size(amount: float) -> str:
 def print_summary(summary: Summary) -> None:
     """Say what came out, where it lies and what to try next."""
     counts = summary.counts
-    console = Console(highlight=False)
+    console = Console()
     print_line = partial(console.print, soft_wrap=True)
-    print_line(f"\n[bold]{_ending(summary)}[/bold]")
+    print_line(f"\n{_ending(summary)}", style="bold")
     print_line(
         f"  {_count(counts.pages, 'page')} ({counts.good:,} good, {_count(counts.redirects, 'redirect')}, "
         f"{_count(counts.duplicates, 'duplicate')}) of {_count(summary.sites, 'site')}, {size(counts.bytes)}, "
@@ -151,14 +150,14 @@ def print_summary(summary: Summary) -> None:
         counts.unwanted,
         summary.max_bytes_page,
     ):
-        print_line(f"  {line}", markup=False)
+        print_line(f"  {line}")
     for seed, reason in list(summary.seeds_refused.items())[:10]:
-        print_line(f"  seed refused: {escape(seed)}: {reason}")
+        print_line(f"  seed refused: {seed}: {reason}")
     if summary.pending:
         print_line(f"  {_count(summary.pending, 'page')} pending: {_to_go_on(summary)}")
     for line in _troubles(summary):
-        print_line(f"  {escape(line)}")
-    out = escape(str(summary.out))
+        print_line(f"  {line}")
+    out = str(summary.out)
     print_line(f"\n  pages as WARC   {out}/volumes/*.warc.gz")
     print_line(f"  columns         {out}/pages/*.parquet   links/   urls/")
     print_line(f"  one line each   {out}/log/crawl.log")

@@ -26,7 +26,10 @@ def doctor(
     quiet: Annotated[bool, Parameter(help="Say only what is wrong.", negative=())] = False,
     json: Annotated[bool, Parameter(help="As JSON.", negative=())] = False,
 ) -> int:
-    """Look at what a crawl needs of this machine: libraries, open files, processors, disk, name servers."""
+    """Look at what a crawl needs of this machine.
+
+    Libraries, open files, processors, disk, name servers. The exit code is 1 if something is wrong.
+    """
     found = _findings()
     if warm:
         began = time.perf_counter()

@@ -19,8 +19,9 @@ def explain(
     *,
     json: Annotated[bool, Parameter(help="As JSON; ids are text.", negative=())] = False,
 ) -> None:
-    """Say why a URL was crawled or not: fetched when and with what result, waiting behind what, or refused by which
-    rule.
+    """Say why a URL was crawled or not.
+
+    It was fetched, when and with what result; or waits, behind what; or was refused, by which rule.
 
     Works beside a running crawl, as of its last commit.
     """

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from cyclopts import Parameter
 
+from weft.cli.bounds import within
 from weft.cli.options import flags_of, given_of
 from weft.errors import UsageError
 from weft.graph import Recipe
@@ -76,8 +77,9 @@ def build(
     out: Out,
     json: Json = False,
 ) -> int:
-    """Build a graph from what a crawl has fetched: its pages, and the links between them.
+    """Build a graph from what a crawl has fetched.
 
+    It has the crawl's pages, and the links between them.
     A link to an address that redirects counts as one to where that leads.
 
     For example:
@@ -93,7 +95,10 @@ def build(
 def generate(
     *,
     out: Out,
-    seed: Annotated[int, Parameter(help="Number that decides about everything that is left to chance.")] = 1,
+    seed: Annotated[
+        int,
+        Parameter(help="Number that decides about everything that is left to chance.", validator=within(at_least=0)),
+    ] = 1,
     snapshots: Annotated[
         bool, Parameter(help="Also say which pages were there earlier, and what their PageRank was then.")
     ] = True,
@@ -135,12 +140,22 @@ def rank(
     /,
     *,
     out: Annotated[Path | None, Parameter(help="Parquet file to write ids, URLs and scores to.")] = None,
-    epsilon: Annotated[float, Parameter(help="Share of each page's PageRank that comes from nowhere.")] = EPSILON,
-    tolerance: Annotated[float, Parameter(help="Change, all pages together, below which it is done.")] = TOLERANCE,
+    epsilon: Annotated[
+        float,
+        Parameter(help="Share of each page's PageRank that comes from nowhere.", validator=within(above=0, at_most=1)),
+    ] = EPSILON,
+    tolerance: Annotated[
+        float, Parameter(help="Change, all pages together, below which it is done.", validator=within(above=0))
+    ] = TOLERANCE,
     every_step: Annotated[
         bool, Parameter(help="Bring the sum to 1 after every step, not in the end: links count for more.", negative=())
     ] = False,
-    port: Annotated[int, Parameter(help="Port of the testbed, in the URLs of a generated graph.")] = 80,
+    port: Annotated[
+        int,
+        Parameter(
+            help="Port of the testbed, in the URLs of a generated graph.", validator=within(at_least=1, at_most=65_535)
+        ),
+    ] = 80,
     json: Annotated[bool, Parameter(help="Say as JSON what came out.", negative=())] = False,
 ) -> int:
     """Compute PageRank by the papers' formula, and keep it with the graph.
@@ -149,7 +164,6 @@ def rank(
 
         weft graph rank graphs/mine --out scores.parquet
     """
-    _check_rank(epsilon, tolerance)
     stored = load(graph)
     scores = pagerank(
         stored.graph.offsets, stored.graph.links, epsilon=epsilon, tolerance=tolerance, every_step=every_step
@@ -177,7 +191,7 @@ def describe(
     *,
     json: Annotated[bool, Parameter(help="As JSON.", negative=())] = False,
 ) -> int:
-    """Describe a graph: sizes of sites, degrees, depths, and who holds the PageRank.
+    """Describe a graph: sizes of sites, degrees, depths, and PageRank.
 
     Depth is the number of links from the nearest seed; PageRank by depth is a multiple of the average page's.
 
@@ -205,13 +219,6 @@ def _keep(stored: Stored, out: Path, *, json: bool) -> int:
     else:
         print(f"{summary}\nin {out}")
     return 0
-
-
-def _check_rank(epsilon: float, tolerance: float) -> None:
-    if not 0 < epsilon <= 1:
-        raise UsageError(f"epsilon is {epsilon:g}", todo="it must be above 0 and at most 1")
-    if not tolerance > 0:
-        raise UsageError(f"tolerance is {tolerance:g}", todo="it must be above 0")
 
 
 def _generated_urls(stored: Stored, port: int) -> Iterable[str] | None:

@@ -13,6 +13,8 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
+from weft.cli.bounds import within
+from weft.cli.lines import lines_of
 from weft.errors import UsageError, WeftError
 from weft.frontier.blacklist import usable_rule
 from weft.manage import Managed, managing
@@ -129,7 +131,7 @@ def add(
 
         texts, where = list(seed), "the command line"
         if seeds is not None:
-            texts, where = texts + _lines(seeds, "the seeds", "one URL a line"), str(seeds)
+            texts, where = texts + lines_of(seeds, "the seeds", "one URL a line"), str(seeds)
         usable, unusable = usable_seeds(texts, where=where, strict=strict)
         for line in unusable[:_MOST_SHOWN]:
             print(f"weft: skipped: {line}", file=sys.stderr)
@@ -143,7 +145,9 @@ def stop(
     crawl: Crawl,
     /,
     *,
-    wait: Annotated[float | None, Parameter(help="Wait so many seconds for it to end.")] = None,
+    wait: Annotated[
+        float | None, Parameter(help="Wait so many seconds for it to end.", validator=within(at_least=0))
+    ] = None,
 ) -> None:
     """End a crawl's run: pages under way are finished, everything is written. `weft crawl` goes on with it later."""
     with managing(crawl) as managed:
@@ -174,23 +178,13 @@ def _from_when(managed: Managed) -> str:
 
 def _rules(file: Path) -> Iterator[str]:
     """The rules of a file; one that cannot be used is refused with its line."""
-    for number, line in enumerate(_lines(file, "the rules", "one rule a line"), 1):
+    for number, line in enumerate(lines_of(file, "the rules", "one rule a line"), 1):
         text = line.strip()
         if text and not text.startswith("#"):
             try:
                 yield usable_rule(text)
             except UsageError as error:
                 raise UsageError(error.what, where=f"{file}, line {number}", todo=error.todo) from error
-
-
-def _lines(file: Path, what: str, form: str) -> list[str]:
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(
-            f"cannot read {what}: {error.strerror}", where=str(file), todo=f"give a text file with {form}"
-        ) from error
-    return text.lstrip("\ufeff").splitlines()
 
 
 def _count(rules: Iterable[str]) -> str:

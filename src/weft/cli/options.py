@@ -1,7 +1,7 @@
 """The settings as flags. In: the settings' sections. Out: a class whose fields cyclopts turns into options.
 
-Every setting is a flag of the same name, in a group of its section, with the setting's own documentation; a flag
-that is not given is None, so that what the profile or the settings file says stands.
+Every setting is a flag of the same name, in a group of its section, with the setting's own documentation and bounds; a
+flag that is not given is None, so that what the profile or the settings file says stands.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from cyclopts import Group, Parameter
 
 from weft.config import SECTIONS, Settings
+from weft.settings import flag_of, read, rule_of
 
 TITLES = {
     "identity": "Who crawls",
@@ -34,47 +35,59 @@ TITLES = {
 _ELSEWHERE = ("headers",)  # has a flag of another form: --header
 
 
-def _option(section: str, held: Any, known: dataclasses.Field[Any], order: int) -> tuple[str, Any, Any]:
+def _option(held: type, known: dataclasses.Field[Any], group: Group, default: Any) -> tuple[str, Any, Any]:
+    """A setting as a flag: its name, its type with what `--help` says of it, and None where it is not given."""
+    rule = rule_of(known)
     kind = typing.get_type_hints(held)[known.name]
-    group = Group(TITLES[section], sort_key=10 + order)
-    negative = None if kind is bool else ()
-    default = known.default
-    shown = "" if default in (None, (), "") or isinstance(default, bool) else f" [default: {_shown(default)}]"
+    if rule.unit is not None:  # with a unit it is a text, which the settings read
+        kind = tuple[str, ...] if typing.get_origin(kind) is tuple else str
+    notes = [rule.bounds, f"default: {_shown(default)}" if default not in (None, (), "") else ""]
+    shown = "; ".join(filter(None, notes))
     parameter = Parameter(
-        help=f"{sentence(known.metadata['doc'])}{shown}",
+        help=sentence(known.metadata["doc"]) + (f" [{shown}]" if shown else ""),
         group=group,
-        negative=negative,
+        metavar=None if rule.unit is None else rule.unit.upper(),
+        negative=None if kind is bool else (),
         show_default=False,
     )
-    return known.name, Annotated[kind | None, parameter], dataclasses.field(default=None)
+    # The shells' completion takes `bool | None` for an option with a value.
+    return known.name, Annotated[kind if kind is bool else kind | None, parameter], dataclasses.field(default=None)
 
 
 def sentence(doc: str) -> str:
-    """A setting's documentation as a sentence; r, w and k and the names of choices stay as they are.
+    """A setting's documentation as a sentence; the names of choices stay as they are.
 
-    >>> sentence("pages of one site"), sentence("k: pages a visit")
-    ('Pages of one site.', 'k: pages a visit.')
+    >>> sentence("pages of one site"), sentence("site: the seeds' sites")
+    ('Pages of one site.', "site: the seeds' sites.")
     """
-    word = doc.partition(" ")[0]
-    return f"{doc}." if (len(word) == 1 and word != "a") or word.endswith(":") else f"{doc[:1].upper()}{doc[1:]}."
+    return f"{doc}." if doc.partition(" ")[0].endswith(":") else f"{doc[:1].upper()}{doc[1:]}."
 
 
 def _shown(default: Any) -> str:
+    if isinstance(default, bool):
+        return "yes" if default else "no"
     if isinstance(default, tuple):
-        return " ".join(map(str, default))
+        return " ".join(map(_shown, default))
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def _options() -> type:
+def _class_of(name: str, fields: list[tuple[str, Any, Any]]) -> Any:
+    made = dataclasses.make_dataclass(name, fields, frozen=True, kw_only=True)
+    made.__module__ = __name__  # cyclopts takes a class without a home for a built-in one
+    return made
+
+
+def _options() -> Any:
     fields = []
     for order, section in enumerate(SECTIONS):
         held = type(getattr(Settings(), section))
+        group = Group(TITLES[section], sort_key=10 + order)
         fields += [
-            _option(section, held, known, order) for known in dataclasses.fields(held) if known.name not in _ELSEWHERE
+            _option(held, known, group, known.default)
+            for known in dataclasses.fields(held)
+            if known.name not in _ELSEWHERE
         ]
-    made = dataclasses.make_dataclass("CrawlOptions", fields, frozen=True, kw_only=True)
-    made.__module__ = __name__  # cyclopts takes a class without a home for a built-in one
-    return made
+    return _class_of("CrawlOptions", fields)
 
 
 CrawlOptions = _options()
@@ -95,26 +108,16 @@ def flags_of(
     """
     fields: list[tuple[str, Any, Any]] = []
     for order, (title, (section, but)) in enumerate(sections.items()):
-        kinds = typing.get_type_hints(section)
+        group = Group(title, sort_key=10 + order)
         for known in dataclasses.fields(section):
-            if known.name in but:
-                continue
-            default = (defaults or {}).get(known.name, known.default)
-            shown = "" if default is None or isinstance(default, bool) else f" [default: {default}]"
-            parameter = Parameter(
-                help=f"{sentence(known.metadata['doc'])}{shown}",
-                group=Group(title, sort_key=10 + order),
-                negative=None if kinds[known.name] is bool else (),
-                show_default=False,
-            )
-            kind: Any = kinds[known.name] | None
-            fields.append((known.name, Annotated[kind, parameter], dataclasses.field(default=None)))
-    made = dataclasses.make_dataclass(name, fields, frozen=True, kw_only=True)
-    made.__module__ = __name__  # cyclopts takes a class without a home for a built-in one
-    return made
+            if known.name not in but:
+                default = (defaults or {}).get(known.name, known.default)
+                fields.append(_option(section, known, group, default))
+    return _class_of(name, fields)
 
 
 def given_of(flags: Any, section: type) -> dict[str, Any]:
-    """The flags of a section that were given."""
+    """The flags of a section that were given; one that is not allowed is refused by its name."""
     names = [known.name for known in dataclasses.fields(section) if hasattr(flags, known.name)]
-    return {name: getattr(flags, name) for name in names if getattr(flags, name) is not None}
+    values = {name: getattr(flags, name) for name in names if getattr(flags, name) is not None}
+    return read(section, values, where="", spell=flag_of)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from cyclopts import Parameter
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console
 
+from weft.cli.console import Console
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,10 +35,14 @@ def query(
     json: Annotated[bool, Parameter(help="One JSON object a line; ids are text.", negative=())] = False,
     csv: Annotated[bool, Parameter(help="As CSV, with the names in the first line.", negative=())] = False,
 ) -> None:
-    """Ask the columns of a crawl in SQL: weft query CRAWL "select status, count(*) from pages group by all".
+    """Ask the columns of a crawl in SQL.
 
     Works beside a running crawl, as of its last second. It is the SQL of DuckDB, and it reads these three tables and
     nothing else. "describe pages" tells what is in one; docs/reference/columns.md says what it means.
+
+    For example:
+
+        weft query crawls/first "select status, count(*) from pages group by all"
     """
     # Others do without DuckDB, and a list of commands should, too.
     from weft.store.asking import ask

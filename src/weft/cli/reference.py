@@ -15,15 +15,18 @@ from typing import Any
 import pyarrow as pa
 
 import weft
-from weft.cli import app
+from weft.cli import app, commands, with_whole_help
 from weft.cli.options import TITLES
 from weft.cli.reference_api import api_page, keywords
 from weft.config import PROFILES, SECTIONS, Settings
 from weft.frontier.sites import SiteSettings
 from weft.model import Kind, Reason
+from weft.settings import rule_of
 from weft.store.columns import LINKS, PAGES, URLS
 
 _NOTE = "<!-- Written by `make docs`. Change the code it is made from, not this page. -->\n\n"
+
+_HEAD = ("| key | type | allowed | default | meaning |", "| --- | --- | --- | --- | --- |")
 
 
 def pages() -> dict[str, str]:
@@ -38,6 +41,8 @@ def pages() -> dict[str, str]:
 
 
 def _commands() -> str:
+    for command in commands():
+        with_whole_help(command)
     text = app.generate_docs(output_format="markdown", recursive=True)
     return f"{_NOTE}{text.strip()}\n"
 
@@ -52,6 +57,12 @@ def _settings() -> str:
             "`--profile`, `--config`, flags. A crawl writes what came of it to `crawl.toml` in its directory."
         ),
         "",
+        (
+            "A setting in bytes may also be written as a text with a unit: `500 kB`, `2 GB` (powers of 1,000), `2 MiB` "
+            "(of 1,024); one in seconds as `90 s`, `10 min`, `2 h`, `1 d`. A speed is `200 pages/s`, `50 pages/min` or "
+            "`1 MB/s`. What is not allowed is refused by name, before anything is written."
+        ),
+        "",
     ]
     for section, names in SECTIONS.items():
         held = type(getattr(Settings(), section))
@@ -60,8 +71,7 @@ def _settings() -> str:
             "",
             f"{TITLES[section]}.",
             "",
-            "| key | type | default | meaning |",
-            "| --- | --- | --- | --- |",
+            *_HEAD,
         ]
         lines += [_setting_row(held, known) for known in dataclasses.fields(held) if known.name in names]
         lines.append("")
@@ -73,8 +83,7 @@ def _settings() -> str:
             "below it (`*.example.org`). The most specific one holds."
         ),
         "",
-        "| key | type | default | meaning |",
-        "| --- | --- | --- | --- |",
+        *_HEAD,
     ]
     lines += [_setting_row(SiteSettings, known) for known in dataclasses.fields(SiteSettings)]
     lines += ["", "## Profiles", "", "| profile | settings |", "| --- | --- |"]
@@ -87,9 +96,12 @@ def _settings() -> str:
 
 def _setting_row(held: Any, known: dataclasses.Field[Any]) -> str:
     kind = typing.get_type_hints(held)[known.name]
+    rule = rule_of(known)
     shown = getattr(kind, "__name__", str(kind)) if isinstance(kind, type) else str(kind).replace("typing.", "")
     default = "" if known.default in (None, (), "") else f"`{known.default}`"
-    return f"| `{known.name}` | `{shown}` | {default} | {known.metadata['doc']} |".replace(" | None", " or none")
+    allowed = " ".join(filter(None, (rule.bounds, rule.unit)))
+    row = f"| `{known.name}` | `{shown}` | {allowed} | {default} | {known.metadata['doc']} |"
+    return row.replace(" | None", " or none")
 
 
 def _reasons() -> str:

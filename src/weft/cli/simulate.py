@@ -11,10 +11,11 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 from cyclopts import Parameter
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from weft.cli.bounds import within
+from weft.cli.console import Console
 from weft.cli.options import flags_of, given_of
 from weft.errors import UsageError
 from weft.graph.files import Stored, load
@@ -58,13 +59,22 @@ def simulate(  # noqa: PLR0913  options
         Path | None, Parameter(help="Directory of a crawl whose own curve is laid over the simulated ones.")
     ] = None,
     batch: Annotated[
-        int, Parameter(help="Simulate a batch of so many pages from the middle of the crawl alone, with its times.")
+        int,
+        Parameter(
+            help="Simulate a batch of so many pages from the middle of the crawl alone, with its times; 0: all of it.",
+            validator=within(at_least=0),
+        ),
     ] = 0,
     batch_choice: Annotated[
         Choice, Parameter(help="Pages of the batch: the best ones, any, or spread over as many sites as possible.")
     ] = Choice.SPREAD,
-    processes: Annotated[int, Parameter(help="Orderings simulated at the same time; 0: one per core.")] = 0,
-    seed: Annotated[int, Parameter(help="Number that decides about everything that is left to chance.")] = 1,
+    processes: Annotated[
+        int, Parameter(help="Orderings simulated at the same time; 0: one per core.", validator=within(at_least=0))
+    ] = 0,
+    seed: Annotated[
+        int,
+        Parameter(help="Number that decides about everything that is left to chance.", validator=within(at_least=0)),
+    ] = 1,
     json: Annotated[bool, Parameter(help="Print the summary as JSON.", negative=())] = False,
     flags: Any = SimulateFlags(),  # noqa: B008  every field is None
 ) -> int:
@@ -87,8 +97,6 @@ def simulate(  # noqa: PLR0913  options
     conditions.check()
     weather = given_of(flags, Weather)
     timed = timed or bool(weather or batch) or math.isfinite(conditions.bandwidth)
-    if batch < 0:
-        raise UsageError(f"a batch of {batch} pages cannot be made", todo="give a --batch of at least one page")
     wanted = Order(
         graph,
         conditions,
@@ -148,7 +156,7 @@ def _names(wanted: str, stored: Stored, scores: Path | None) -> tuple[list[str],
 
 def _progress(*, json: bool) -> Progress:
     console = Console(stderr=True, quiet=json)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
@@ -170,5 +178,5 @@ def _show(summary: dict[str, Any], out: Path) -> None:
     console = Console()
     console.print(table)
     for warning in summary.get("warnings", ()):
-        console.print(f"! {warning}", markup=False, highlight=False)
-    console.print(f"report: {out / 'index.html'}")
+        console.print(f"! {warning}", soft_wrap=True)
+    console.print(f"report: {out / 'index.html'}", soft_wrap=True)

@@ -7,15 +7,15 @@ from typing import Annotated
 
 import msgspec
 from cyclopts import Parameter
-from rich.console import Console
 from rich.filesize import decimal
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from weft.cli.console import Console
 from weft.cli.left_out import left_out
 from weft.manage import Status, managing
 
-_WIDTH = 100  # a narrower terminal breaks the lines itself, a pipe need not
+_WIDTH = 80  # a narrower terminal breaks the lines itself, a pipe need not
 _MOST_REASONS = 8
 
 
@@ -38,20 +38,20 @@ def status(
 
 
 def _print(found: Status) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(soft_wrap=True)
     console.width = max(console.width, _WIDTH)
-    console.print(f"[bold]{_state(found)}[/bold]  {escape(found.crawl)}\n")
+    console.print(Text.assemble((_state(found), "bold"), f"  {found.crawl}\n"))
     console.print(_totals(found))
     for title, table in (("errors", found.errors), ("refused by a rule", found.refused)):
         if table:
             console.print(f"\n  {title}: {_counts(table)}")
     for line in _troubles(found):
-        console.print(f"\n  {escape(line)}")
+        console.print(f"\n  {line}")
     lines = left_out(found.requisites, found.truncated, found.not_collected, found.max_bytes_page)
     if lines:
         console.print()
     for line in lines:
-        console.print(f"  {escape(line)}")
+        console.print(f"  {line}")
     console.print()
     console.print(_stages(found))
     console.print()
@@ -84,7 +84,7 @@ def _troubles(found: Status) -> list[str]:
 
 def _totals(found: Status) -> Table:
     table = _table(4)
-    lists = ", ".join(f"{sites:,} {name.replace('_', ' ')}" for name, sites in found.lists.items())
+    lists = [f"{sites:,} {name.replace('_', ' ')}" for name, sites in found.lists.items()]
     table.add_row("pages", f"{found.pages:,}", "pages/s", f"{found.pages_rate:,.1f}")
     table.add_row("content", decimal(found.bytes), "bytes/s", decimal(int(found.bytes_rate)))
     table.add_row("pages pending", f"{found.pending:,}", "URLs known", f"{found.known:,}")
@@ -92,7 +92,8 @@ def _totals(found: Status) -> Table:
     wide = Table.grid(padding=(0, 3))
     wide.add_row(table)
     below = _table(2)
-    below.add_row("sites", lists)
+    for first in range(0, len(lists), 2):  # two a line: all of them are too wide with large numbers
+        below.add_row("sites" if first == 0 else "", ", ".join(lists[first : first + 2]))
     below.add_row("speed target", _target(found))
     wide.add_row(below)
     return wide
@@ -121,12 +122,12 @@ def _stages(found: Status) -> Table:
 
 
 def _workers(found: Status) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 2))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("worker")
-    for heading in ("pid", "", "pages", "pages/s", "pending", "memory", "heard of"):
-        table.add_column(heading, justify="right" if heading else "left")
+    for heading in ("pid", "state", "pages", "pages/s", "pending", "memory", "silent"):
+        table.add_column(heading, justify="left" if heading == "state" else "right", no_wrap=True)
     for worker in found.workers:
-        state = "alive" if worker.alive else "ended" if worker.in_run else "of an earlier run"
+        state = "alive" if worker.alive else "ended" if worker.in_run else "earlier"
         table.add_row(
             str(worker.number),
             str(worker.pid or "-"),
@@ -135,9 +136,20 @@ def _workers(found: Status) -> Table:
             f"{worker.pages_rate:,.1f}",
             f"{worker.pending:,}",
             decimal(worker.memory) if worker.memory else "-",
-            "never" if worker.heard is None else f"{worker.heard:,.0f} s ago",
+            "never" if worker.heard is None else _short(worker.heard),
         )
     return table
+
+
+def _short(seconds: float) -> str:
+    """A time in a few characters.
+
+    >>> _short(2.0), _short(1051.0), _short(90_000.0)
+    ('2 s', '18 min', '25 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:,.0f} h"
 
 
 def _table(columns: int) -> Table:

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from weft.cli.console import Console
 from weft.cli.options import flags_of, given_of
 from weft.temporal import analysis
 from weft.temporal.analysis import Task, Tell
@@ -78,7 +78,7 @@ def analyse(  # noqa: PLR0913  options
     json: Json = False,
     flags: Any = AnalyseFlags(),  # noqa: B008  every field is None
 ) -> int:
-    """Find temporal pages, and the sites that publish them, in logs of page views.
+    """Find temporal pages, and the sites that publish them, in logs.
 
     The result has the sites ranked, as seeds for a crawl and as a table, every page with its label, and a report.
 
@@ -110,7 +110,9 @@ def update(  # noqa: PLR0913  options
     json: Json = False,
     flags: Any = AnalyseFlags(),  # noqa: B008  every field is None
 ) -> int:
-    """Add a day of logs, or some days, to an analysis, and find everything anew.
+    """Add a day of logs, or some days, to an analysis.
+
+    Everything is found anew.
 
     A day comes as a whole: all its logs in one update, since a user counts once a day. Give the same options each
     time. The result is what analyse makes of all logs together.
@@ -131,8 +133,9 @@ def generate(
     json: Annotated[bool, Parameter(help="Say as JSON what was made.", negative=())] = False,
     flags: Any = GenerateFlags(),  # noqa: B008  every field is None
 ) -> int:
-    """Generate a log of page views whose truth is known: which pages are temporal, and why.
+    """Generate a log of page views whose truth is known.
 
+    The truth is which pages are temporal, and why.
     The same command makes the same log, on any machine. The manual list beside it is an invention, too.
 
     For example:
@@ -168,7 +171,7 @@ def _with(asked: Task, flags: Any, *, paper: bool) -> Task:
 def _telling(*, json: bool) -> Iterator[Tell]:
     """A bar for each step, on a terminal."""
     console = Console(stderr=True, quiet=json)
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("reading", total=None)
 
@@ -183,7 +186,7 @@ def _say(summary: dict[str, Any], out: Path, *, json: bool) -> int:
     if json:
         print(msgspec.json.encode(summary).decode())
         return 0
-    console = Console(highlight=False)
+    console = Console()
     labels = ", ".join(f"{many:,} {name}" for name, many in summary["labels"].items())
     console.print(f"{summary['pages']:,} pages on {summary['sites']:,} sites: {labels}", soft_wrap=True)
     if summary["lists"]:
@@ -192,7 +195,7 @@ def _say(summary: dict[str, Any], out: Path, *, json: bool) -> int:
             table.add_row(*row)
         console.print(table)
     for warning in summary["warnings"]:
-        console.print(f"! {warning}", soft_wrap=True, markup=False)
+        console.print(f"! {warning}", soft_wrap=True)
     console.print(f"seeds:  {out / 'seeds.txt'} ({summary['seeds']:,} sites)", soft_wrap=True)
     console.print(f"report: {out / 'index.html'}", soft_wrap=True)
     return 0

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import Parameter
 
+from weft.cli.bounds import within
 from weft.cli.options import flags_of, given_of
 from weft.errors import UsageError, WeftError
 from weft.graph import Recipe, generate
@@ -36,7 +37,7 @@ ListFlags = flags_of("ListFlags", {**_GRAPH, **_WEB, "Serving": (ServerSettings,
 
 def serve(
     *,
-    seed: Annotated[int | None, Parameter(help=_SEED)] = None,
+    seed: Annotated[int | None, Parameter(help=_SEED, validator=within(at_least=0))] = None,
     graph: Annotated[Path | None, Parameter(help=_STORED)] = None,
     plain: Annotated[
         bool,
@@ -75,7 +76,7 @@ def serve(
 
 def list_pages(
     *,
-    seed: Annotated[int | None, Parameter(help=_SEED)] = None,
+    seed: Annotated[int | None, Parameter(help=_SEED, validator=within(at_least=0))] = None,
     graph: Annotated[Path | None, Parameter(help=_STORED)] = None,
     plain: Annotated[bool, Parameter(help="The web without anything unusual.", negative=())] = False,
     all_pages: Annotated[bool, Parameter(name="--all", help="All pages, not only the seeds.", negative=())] = False,
@@ -85,7 +86,9 @@ def list_pages(
     json: Annotated[bool, Parameter(help="As JSON, one object a line.", negative=())] = False,
     flags: Any = ListFlags(),  # noqa: B008  every field is None
 ) -> int:
-    """List the URLs of the web that `weft testbed serve` serves with the same options.
+    """List the URLs of the web that `weft testbed serve` serves.
+
+    Give the same options to both.
 
     For example:
 

@@ -1,4 +1,4 @@
-"""`weft url normalize`: the normal form of every URL on standard input, line by line.
+"""`weft url normalize`: the normal form of every URL that is given, or stands on standard input, line by line.
 
 In: one text per line, in any encoding. Out: as many lines on standard output; empty where there is no normal
 form, with the reason on standard error. Lines are answered as they come, so that the command can sit in a
@@ -22,33 +22,40 @@ _not_shown = re.compile("[\x00-\x1f\x7f\udc80-\udcff]")
 
 
 def normalize(
-    *,
-    base: Annotated[str | None, Parameter(help="URL against which relative ones are resolved")] = None,
-    add_www: Annotated[bool, Parameter(help="put www. before bare registered domains")] = False,
-    drop_index: Annotated[bool, Parameter(help="remove index.html and its like from the end")] = False,
-    strict: Annotated[bool, Parameter(help="exit with 1 if any line had no normal form")] = False,
+    *url: Annotated[str, Parameter(help="URLs; without any, they are read from standard input, one a line.")],
+    base: Annotated[str | None, Parameter(help="URL against which relative ones are resolved.")] = None,
+    add_www: Annotated[bool, Parameter(help="Put www. before bare registered domains.", negative=())] = False,
+    drop_index: Annotated[bool, Parameter(help="Remove index.html and its like from the end.", negative=())] = False,
+    strict: Annotated[bool, Parameter(help="Exit with 1 if any line had no normal form.", negative=())] = False,
 ) -> int:
-    """Print the normal form of each URL on standard input.
+    """Print the normal form of each URL.
 
     A line that is no usable URL gives an empty line, and "line N: reason: text" on standard error. The
     reasons are no-scheme, scheme (not http or https) and host (missing or impossible).
 
-    Example: weft url normalize --base https://example.org/ < links.txt
+    For example:
+
+        weft url normalize HTTP://Example.org:80/a/../b
+
+        weft url normalize --base https://example.org/ < links.txt
     """
-    if base is not None and isinstance(reason := normal_form(base), Unusable):
-        raise UsageError(f"the base '{base}' is no usable URL", where="--base", todo=reason.sentence)
+    if base is not None:
+        resolved = normal_form(base)
+        if isinstance(resolved, Unusable):
+            raise UsageError(f"the base '{_visible(base)}' is no usable URL", where="--base", todo=resolved.sentence)
+        base = resolved
     rules = UrlRules(add_www=add_www, drop_index=drop_index) if add_www or drop_index else PLAIN_RULES
     number = unusable = 0
-    for lines in blocks(sys.stdin.buffer):
+    for lines in [list(url)] if url else blocks(sys.stdin.buffer):
         answers: list[str] = []
         complaints: list[str] = []
         for number, line in enumerate(lines, number + 1):  # noqa: B020
-            url = normal_form(line, base, rules)
-            if isinstance(url, Unusable):
+            normal = normal_form(line, base, rules)
+            if isinstance(normal, Unusable):
                 answers.append("")
-                complaints.append(f"line {number}: {url.value}: {_visible(line)}\n")
+                complaints.append(f"line {number}: {normal.value}: {_visible(line)}\n")
             else:
-                answers.append(url)
+                answers.append(normal)
         sys.stdout.write("\n".join(answers) + "\n")
         sys.stdout.flush()
         if complaints:

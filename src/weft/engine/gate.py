@@ -8,17 +8,33 @@ addresses. Without a contact nothing but this machine is crawled: a webmaster mu
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from weft.model import Reason
-from weft.settings import setting
-from weft.urls import Allowed, is_loopback, literal_address, refused_range, special_range
+from weft.settings import header_complaint, setting
+from weft.urls import Allowed, Unusable, is_loopback, literal_address, normal_form, refused_range, special_range
 from weft.version import __version__
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _REMEMBERED = 100_000  # addresses
+_is_mail_address = re.compile(r"(?:mailto:)?[^\s@<>(),;:]+@[^\s@<>(),;:]+", re.ASCII).fullmatch
+
+
+def contact_complaint(contact: str) -> str:
+    """What is wrong with a text by which a webmaster should reach somebody; nothing: it is good.
+
+    >>> contact_complaint("me@example.org"), contact_complaint("https://me.example/crawler")
+    ('', '')
+    >>> contact_complaint("notacontact")
+    'give a URL (https://…) or a mail address (you@example.org)'
+    """
+    url = contact.lower().startswith(("http://", "https://")) and not isinstance(normal_form(contact), Unusable)
+    if contact and not url and _is_mail_address(contact) is None:
+        return "give a URL (https://…) or a mail address (you@example.org)"
+    return "give it without blanks" if " " in contact else header_complaint(contact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +42,11 @@ class Identity:
     """Who crawls, and where it may go."""
 
     contact: str = setting(
-        "", "a URL or mail address where webmasters reach you; without it nothing but loopback is crawled"
+        "",
+        "a URL or mail address where webmasters reach you; without it nothing but loopback is crawled",
+        check=contact_complaint,
     )
-    agent: str = setting("", "the whole User-Agent; weft/VERSION (+contact) when empty")
+    agent: str = setting("", "the whole User-Agent; weft/VERSION (+contact) when empty", check=header_complaint)
     operator: str = setting("", "who crawls, for the warcinfo of the archive; the contact when empty")
     description: str = setting("", "what the crawl is for, for the warcinfo of the archive")
     collection: str = setting("", "what the crawl is part of, for the warcinfo; the name of its directory when empty")

@@ -13,8 +13,10 @@ from weft.settings import setting
 class Limits:
     """When a crawl ends before it has everything."""
 
-    max_pages: int | None = setting(None, "stop after so many pages")
-    max_time: float | None = setting(None, "stop after so many seconds")
-    max_bytes: int | None = setting(None, "stop after so many bytes of content")
-    grace: float = setting(10.0, "seconds that pages under way have to finish when the crawl is told to stop")
-    commit_every: float = setting(1.0, "seconds between two commits")
+    max_pages: int | None = setting(None, "stop after so many pages", at_least=1)
+    max_time: float | None = setting(None, "stop after so many seconds", above=0, unit="seconds")
+    max_bytes: int | None = setting(None, "stop after so many bytes of content", at_least=1, unit="bytes")
+    grace: float = setting(
+        10.0, "seconds that pages under way have to finish when the crawl is told to stop", at_least=0, unit="seconds"
+    )
+    commit_every: float = setting(1.0, "seconds between two commits", above=0, unit="seconds")

@@ -28,8 +28,12 @@ _LOOK = 0.1  # seconds between two looks
 class Watching:
     """How workers are watched."""
 
-    hung_after: float = setting(60.0, "a worker that shows no sign of life for so many seconds is restarted")
-    most_restarts: int = setting(8, "end the crawl when a worker dies so many times in a row without a commit")
+    hung_after: float = setting(
+        60.0, "a worker that shows no sign of life for so many seconds is restarted", at_least=1, unit="seconds"
+    )
+    most_restarts: int = setting(
+        8, "end the crawl when a worker dies so many times in a row without a commit", at_least=0
+    )
 
 
 class Restart(msgspec.Struct, frozen=True):

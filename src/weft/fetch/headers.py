@@ -134,6 +134,15 @@ def check_headers(headers: Mapping[str, str] | None) -> None:
             raise ValueError(f"the value of the header {name!r} has a line end or another control character")
 
 
+def headers_complaint(headers: Mapping[str, str]) -> str:
+    """What is wrong with request headers that are settings; nothing: they are good."""
+    try:
+        check_headers(headers)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
 def named_header(line: str) -> tuple[str, str]:
     """A header as it is written in a message, such as on a command line.
 

@@ -3,6 +3,8 @@ second.
 
 >>> Speed.parse("200 pages/s").at(0.0), Speed.parse("200 pages/s; 00:00-24:00 50 pages/s 1000000 bytes/s").at(0.0)
 ((200.0, None), (50.0, 1000000.0))
+>>> Speed.parse("3 MB/min").at(0.0)
+(None, 50000.0)
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ import time
 import msgspec
 
 from weft.errors import UsageError
+from weft.units import rates
 
 _BURST = 0.25  # seconds' worth that may be fetched at once after a lull
 # A worker that does not use its share keeps what it uses and a little more: what it needs beyond that it gets with the
 # next exchange, and what is kept for it nobody else can use.
 _ROOM, _LEAST = 1.02, 0.01
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?$")
 _HOURS = re.compile(r"(\d\d?):(\d\d)-(\d\d?):(\d\d)$")
 
 
@@ -44,8 +46,20 @@ class Speed(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Speed:
-        """Read targets, separated by semicolons: `[HH:MM-HH:MM] [N pages/s] [N bytes/s]`, or `none`."""
-        return cls(tuple(_hours(part.split(), part) for part in text.split(";") if part.strip()))
+        """Read targets, separated by semicolons: `[HH:MM-HH:MM] [N pages/s] [N bytes/s]`, or `none`.
+
+        Other units may stand there: kB, MB, GiB … and s, min, h, d.
+        """
+        return cls(tuple(_hours(part.strip()) for part in text.split(";") if part.strip()))
+
+    @classmethod
+    def complaint(cls, text: str) -> str:
+        """What is wrong with a text that should be targets; nothing: it is good."""
+        try:
+            cls.parse(text)
+        except UsageError as error:
+            return str(error)
+        return ""
 
     def at(self, wall: float) -> tuple[float | None, float | None]:
         """Pages and bytes a second at a moment, by this machine's clock."""
@@ -58,28 +72,25 @@ class Speed(msgspec.Struct, frozen=True):
         return limits
 
 
-def _hours(words: list[str], where: str) -> Hours:
+def _hours(text: str) -> Hours:
     begin, end = 0, 24 * 60
-    hours = _HOURS.match(words[0])
+    first, *rest = text.split(None, 1)
+    hours = _HOURS.match(first)
     if hours is not None:
         numbers = list(map(int, hours.groups()))
         begin, end = numbers[0] * 60 + numbers[1], numbers[2] * 60 + numbers[3]
-        words = words[1:]
         if begin == end or max(begin, end) > 24 * 60 or max(numbers[1], numbers[3]) > 59:
-            raise UsageError("these are no hours of a day", where=where.strip(), todo="write such as 22:00-06:00")
-    found: dict[str, float] = {}
-    if words != ["none"]:
-        for number, unit in zip(words[::2], words[1::2], strict=False):
-            if unit not in ("pages/s", "bytes/s") or _NUMBER.match(number) is None or float(number) <= 0:
-                break
-            found[unit] = float(number)
-        if not found or len(words) != 2 * len(found):
-            raise UsageError(
-                "this is no speed",
-                where=where.strip(),
-                todo="write such as '200 pages/s', '08:00-18:00 5000000 bytes/s'",
-            )
-    return Hours(begin, end, found.get("pages/s"), found.get("bytes/s"))
+            raise UsageError("these are no hours of a day", where=text, todo="write such as 22:00-06:00")
+    target = text if hours is None else "".join(rest)
+    if target == "none":
+        return Hours(begin, end, None, None)
+    try:
+        found = rates(target)
+    except ValueError as error:
+        raise UsageError("this is no speed", where=text, todo=str(error)) from None
+    if not found:
+        raise UsageError("this is no speed", where=text, todo="write such as '08:00-18:00 200 pages/s'")
+    return Hours(begin, end, found.get("pages"), found.get("bytes"))
 
 
 def shares(limit: float, rates: dict[int, tuple[float, bool]]) -> dict[int, float]:

@@ -24,24 +24,44 @@ class Politeness:
     """Waits and limits."""
 
     wait: float | None = setting(
-        None, "w: seconds between visits to a site, fixed; 0 is no waiting. When not given, the wait adapts (see below)"
+        None,
+        "seconds between visits to a site, fixed; 0 is no waiting. When not given, the wait follows the last download",
+        at_least=0,
+        unit="seconds",
     )
-    wait_small: float | None = setting(None, "w for sites with fewer pages than small_site (P1)")
-    small_site: int = setting(100, "pages below which a site is small")
-    wait_least: float = setting(2.0, "the shortest adaptive wait, in seconds")
-    wait_most: float = setting(60.0, "the longest adaptive wait, in seconds")
-    wait_factor: float = setting(5.0, "the adaptive wait is so many times the last download")
-    per_visit: int = setting(1, "k: pages fetched on one connection to a site")
-    connections: int = setting(500, "r: connections at once, to as many sites")
-    per_domain: int = setting(4, "connections at once to the sites of one registered domain")
-    per_address: int = setting(4, "connections at once to one address")
+    wait_small: float | None = setting(
+        None, "seconds between visits to a site with fewer pages than small_site", at_least=0, unit="seconds"
+    )
+    small_site: int = setting(100, "pages below which a site is small", at_least=0)
+    wait_least: float = setting(2.0, "the shortest adaptive wait, in seconds", at_least=0, unit="seconds")
+    wait_most: float = setting(60.0, "the longest adaptive wait, in seconds", at_least=0, unit="seconds")
+    wait_factor: float = setting(5.0, "the adaptive wait is so many times the last download", at_least=0)
+    per_visit: int = setting(1, "pages fetched on one connection to a site", at_least=1)
+    connections: int = setting(500, "connections at once, to as many sites", at_least=1, at_most=100_000)
+    per_domain: int = setting(4, "connections at once to the sites of one registered domain", at_least=1)
+    per_address: int = setting(4, "connections at once to one address", at_least=1)
     margin: float = setting(
-        0.03, "seconds added to every wait: a server sees the end of a visit a little later than we do"
+        0.03,
+        "seconds added to every wait: a server sees the end of a visit a little later than we do",
+        at_least=0,
+        unit="seconds",
     )
-    crawl_delay_most: float = setting(300.0, "a longer Crawl-delay in robots.txt is taken as this, in seconds")
-    retry_after_most: float = setting(86_400.0, "a longer Retry-After is taken as this, in seconds")
-    too_often_pause: float = setting(60.0, "seconds a site is left alone that answers 429 without a Retry-After")
-    robots_age: float = setting(86_400.0, "a robots.txt is asked for anew after so many seconds, at most 86,400")
+    crawl_delay_most: float = setting(
+        300.0, "a longer Crawl-delay in robots.txt is taken as this, in seconds", at_least=0, unit="seconds"
+    )
+    retry_after_most: float = setting(
+        86_400.0, "a longer Retry-After is taken as this, in seconds", at_least=0, unit="seconds"
+    )
+    too_often_pause: float = setting(
+        60.0, "seconds a site is left alone that answers 429 without a Retry-After", at_least=0, unit="seconds"
+    )
+    robots_age: float = setting(
+        86_400.0,
+        "a robots.txt is asked for anew after so many seconds, at most 86,400",
+        above=0,
+        at_most=86_400,
+        unit="seconds",
+    )
 
 
 def wait_after(settings: Politeness, took: float, crawl_delay: float | None, fixed: float | None, pages: int) -> float:

@@ -14,5 +14,8 @@ class Retries:
     """What is tried again."""
 
     retry_pauses: tuple[float, ...] = setting(
-        (60.0, 600.0), "seconds before the second, third … try of a page or site that failed; none: no retries"
+        (60.0, 600.0),
+        "seconds before the second, third … try of a page or site that failed; none: no retries",
+        at_least=0,
+        unit="seconds",
     )

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from weft.errors import UsageError
 from weft.frontier.blacklist import Blacklist
+from weft.frontier.sites import MOST_SITE_PAGES
 from weft.model import FIRST_REQUISITE, Kind, Reason, is_named
 from weft.parse.media import Wanted
 from weft.settings import setting
@@ -34,17 +35,19 @@ class Selection:
     exclude: tuple[str, ...] = setting((), "no URL that matches one of these regular expressions")
     types: tuple[str, ...] = setting((), "further media types to collect: application/pdf, image/*, pdf; '*/*' for all")
     external: Literal["deep-link", "home-page", "combined"] = setting(
-        "deep-link", "what a link to another site stands for: the page, the site's home page, or both (P3)"
+        "deep-link", "what a link to another site stands for: the page, the site's home page, or both"
     )
     sitemaps: bool = setting(True, "read the sitemaps that robots.txt names")
-    max_depth: int = setting(15, "links away from a seed, for static pages")
+    max_depth: int = setting(15, "links away from a seed, for static pages", at_least=0)
     max_depth_dynamic: int = setting(
-        5, "links away from a seed, for dynamic pages (a question mark, or .php and its like)"
+        5, "links away from a seed, for dynamic pages (a question mark, or .php and its like)", at_least=0
     )
-    max_url: int = setting(2000, "characters of a URL")
-    max_site_pages: int = setting(25_000, "pages of one site")
-    max_bytes_page: int = setting(2_000_000, "bytes of one page; the rest is cut off")
-    max_hostile: int = setting(3, "pages of one site that harm who reads them, after which it is left alone")
+    max_url: int = setting(2000, "characters of a URL", at_least=1)
+    max_site_pages: int = setting(25_000, "pages of one site", at_least=1, at_most=MOST_SITE_PAGES)
+    max_bytes_page: int = setting(2_000_000, "bytes of one page; the rest is cut off", at_least=1, unit="bytes")
+    max_hostile: int = setting(
+        3, "pages of one site that harm who reads them, after which it is left alone", at_least=1
+    )
     robots: Literal["obey", "ignore"] = setting("obey", "what to do about robots.txt, robots meta tags and nofollow")
 
 

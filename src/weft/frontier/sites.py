@@ -8,23 +8,27 @@ from typing import Literal
 import msgspec
 
 from weft.fetch.cookies import Cookie, Jar
-from weft.fetch.headers import check_headers
+from weft.fetch.headers import check_headers, headers_complaint
 from weft.parse.robots import ALLOW_ALL, DISALLOW_ALL, Robots, parse_robots
 from weft.settings import setting
 from weft.urls import host_of, registered_domain
+
+MOST_SITE_PAGES = 2**31 - 1  # that URL-seen can count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSettings:
     """What can be set for one site, or for all under a domain, in the settings file."""
 
-    wait: float | None = setting(None, "seconds between visits, fixed")
-    per_visit: int | None = setting(None, "pages fetched on one connection")
-    max_pages: int | None = setting(None, "pages of this site")
-    max_depth: int | None = setting(None, "links away from a seed")
+    wait: float | None = setting(None, "seconds between visits, fixed", at_least=0, unit="seconds")
+    per_visit: int | None = setting(None, "pages fetched on one connection", at_least=1)
+    max_pages: int | None = setting(None, "pages of this site", at_least=1, at_most=MOST_SITE_PAGES)
+    max_depth: int | None = setting(None, "links away from a seed", at_least=0)
     robots: Literal["obey", "ignore"] | None = setting(None, "what to do about robots.txt")
     headers: dict[str, str] | None = setting(
-        None, "further headers of every request to it; a value env:NAME is taken from the environment"
+        None,
+        "further headers of every request to it; a value env:NAME is taken from the environment",
+        check=headers_complaint,
     )
 
     def __post_init__(self) -> None:

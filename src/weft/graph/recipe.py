@@ -26,46 +26,64 @@ SHARES = (
 class Recipe:
     """What kind of web to generate. Shares are between 0 and 1."""
 
-    sites: int = setting(2_000, "number of sites")
-    pages: int = setting(100_000, "number of pages on all sites together")
-    largest_site: int = setting(25_000, "no site has more pages than this")
+    sites: int = setting(2_000, "number of sites", at_least=1)
+    pages: int = setting(100_000, "number of pages on all sites together", at_least=1)
+    largest_site: int = setting(25_000, "no site has more pages than this", at_least=1)
     links_per_page: float = setting(
         0.0,
         "mean number of links on a page, reached by more or fewer random ones; 0: whatever comes, about 11",
+        at_least=0,
     )
 
-    block_least: int = setting(8, "smallest block (section of a site); sizes follow a power law")
-    block_exponent: float = setting(0.8, "exponent of the block sizes")
-    group_mean: float = setting(5.0, "children that are hung under a page at a time: median over blocks of their mean")
-    group_spread: float = setting(0.7, "spread of that mean over blocks (log-normal)")
-    parent_power: float = setting(1.2, "above 1: groups hang under early pages of their block more often")
-    chains: float = setting(0.15, "share of the groups that hang under the page before them, which makes chains")
-    max_depth: int = setting(15, "no page is deeper below its home page")
+    block_least: int = setting(8, "smallest block (section of a site); sizes follow a power law", at_least=1)
+    block_exponent: float = setting(0.8, "exponent of the block sizes", at_least=0)
+    group_mean: float = setting(
+        5.0, "children that are hung under a page at a time: median over blocks of their mean", above=0
+    )
+    group_spread: float = setting(0.7, "spread of that mean over blocks (log-normal)", at_least=0)
+    parent_power: float = setting(1.2, "above 1: groups hang under early pages of their block more often", at_least=0)
+    chains: float = setting(
+        0.15, "share of the groups that hang under the page before them, which makes chains", at_least=0, at_most=1
+    )
+    max_depth: int = setting(15, "no page is deeper below its home page", at_least=2, at_most=255)
 
-    links_home: float = setting(0.4, "share of the sites whose pages all link to the home page")
-    links_index: float = setting(0.7, "share of the blocks whose pages all link to the block's first page")
-    menus: float = setting(0.4, "share of the blocks that have a menu on every page")
-    menu_least: int = setting(3, "entries of the shortest menu; lengths follow a power law")
-    menu_exponent: float = setting(1.5, "exponent of the menu lengths")
-    menu_most: int = setting(60, "entries of the longest menu")
-    links_parent: float = setting(0.6, "share of the pages that link to their parent")
+    links_home: float = setting(0.4, "share of the sites whose pages all link to the home page", at_least=0, at_most=1)
+    links_index: float = setting(
+        0.7, "share of the blocks whose pages all link to the block's first page", at_least=0, at_most=1
+    )
+    menus: float = setting(0.4, "share of the blocks that have a menu on every page", at_least=0, at_most=1)
+    menu_least: int = setting(3, "entries of the shortest menu; lengths follow a power law", at_least=1)
+    menu_exponent: float = setting(1.5, "exponent of the menu lengths", at_least=0)
+    menu_most: int = setting(60, "entries of the longest menu", at_least=1)
+    links_parent: float = setting(0.6, "share of the pages that link to their parent", at_least=0, at_most=1)
     siblings: float = setting(
-        0.6, "share of the groups whose pages link to each other; half to all, half to neighbours"
+        0.6,
+        "share of the groups whose pages link to each other; half to all, half to neighbours",
+        at_least=0,
+        at_most=1,
     )
-    random_spread: float = setting(1.2, "random links in the block: Poisson, its rate log-normal with this spread")
-    dense: float = setting(0.15, "share of the larger blocks that are densely linked")
-    dense_least: int = setting(60, "pages a block must have to be densely linked")
-    dense_links: float = setting(40.0, "random links on a page of a dense block")
-    dangling: float = setting(0.25, "share of the leaves that link nowhere")
-    dense_dangling: float = setting(0.7, "the same in dense blocks")
+    random_spread: float = setting(
+        1.2, "random links in the block: Poisson, its rate log-normal with this spread", at_least=0
+    )
+    dense: float = setting(0.15, "share of the larger blocks that are densely linked", at_least=0, at_most=1)
+    dense_least: int = setting(60, "pages a block must have to be densely linked", at_least=1)
+    dense_links: float = setting(40.0, "random links on a page of a dense block", at_least=0)
+    dangling: float = setting(0.25, "share of the leaves that link nowhere", at_least=0, at_most=1)
+    dense_dangling: float = setting(0.7, "the same in dense blocks", at_least=0, at_most=1)
 
-    external: float = setting(0.2, "links to other sites asked for, per link inside a site; repeats are dropped")
-    site_weight_power: float = setting(1.4, "a site is linked from others in proportion to its size to this power")
-    site_weight_spread: float = setting(1.5, "… and to a log-normal factor with this spread")
-    unknown_sites: float = setting(0.6, "share of the sites of less than mean size that no other site links to")
-    to_home: float = setting(0.7, "share of the external links that lead to a home page")
+    external: float = setting(
+        0.2, "links to other sites asked for, per link inside a site; repeats are dropped", at_least=0, at_most=1
+    )
+    site_weight_power: float = setting(
+        1.4, "a site is linked from others in proportion to its size to this power", at_least=0
+    )
+    site_weight_spread: float = setting(1.5, "… and to a log-normal factor with this spread", at_least=0)
+    unknown_sites: float = setting(
+        0.6, "share of the sites of less than mean size that no other site links to", at_least=0, at_most=1
+    )
+    to_home: float = setting(0.7, "share of the external links that lead to a home page", at_least=0, at_most=1)
     linking_power: float = setting(
-        -0.3, "pages of a site link to others in proportion to the site's size to this power"
+        -0.3, "pages of a site link to others in proportion to the site's size to this power", at_least=-10, at_most=10
     )
 
     def check(self) -> None:

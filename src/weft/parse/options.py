@@ -15,4 +15,6 @@ class Reading:
 
     requisites: bool = setting(False, "also collect what a page needs to be shown: images, style sheets, scripts")
     link_text: bool = setting(False, "also keep what each link says and its relations (rel), in the columns of links")
-    max_expanded_bytes: int = setting(20_000_000, "a content that expands beyond this is not read")
+    max_expanded_bytes: int = setting(
+        20_000_000, "a content that expands beyond this is not read", at_least=1, unit="bytes"
+    )

@@ -38,19 +38,27 @@ _NONE = np.zeros(1)
 class Conditions:
     """What a simulated crawl keeps to."""
 
-    connections: int = setting(1, "connections at once, each to a site of its own (r)")
-    wait: float = setting(15.0, "seconds between two visits to a site (w)")
-    per_visit: int = setting(1, "pages fetched on one connection (k)")
-    small_wait: float | None = setting(None, "w for sites with few pages; the same when not given")
-    small_site: int = setting(100, "a site has few pages below this number")
-    page_time: float = setting(1.0, "seconds that every page takes, when pages have no times of their own")
-    bandwidth: float = setting(np.inf, "bytes a second that the link moves; pages have latencies and sizes then")
-    kept_latency: float = setting(0.2, "the part of its latency that a page on an open connection still has")
-    rerank: int = setting(100_000, "pages between two computations of PageRank, for batch and partial (K)")
-    rerank_delay: int = setting(0, "downloads from a computation's begin to its effect (d)")
-    iterations: int = setting(2, "iterations of each of these computations")
-    most_pages: int = setting(0, "pages after which to stop; 0: none")
-    seed: int = setting(1, "number that decides about everything that is left to chance")
+    connections: int = setting(1, "connections at once, each to a site of its own (r)", at_least=1, at_most=1_000_000)
+    wait: float = setting(15.0, "seconds between two visits to a site (w)", at_least=0, unit="seconds")
+    per_visit: int = setting(1, "pages fetched on one connection (k)", at_least=1)
+    small_wait: float | None = setting(
+        None, "seconds between two visits to a site with few pages; the same when not given", at_least=0, unit="seconds"
+    )
+    small_site: int = setting(100, "a site has few pages below this number", at_least=0)
+    page_time: float = setting(
+        1.0, "seconds that every page takes, when pages have no times of their own", at_least=0, unit="seconds"
+    )
+    bandwidth: float = setting(
+        np.inf, "bytes a second that the link moves; pages have latencies and sizes then", above=0, at_most=np.inf
+    )
+    kept_latency: float = setting(
+        0.2, "the part of its latency that a page on an open connection still has", at_least=0, at_most=1
+    )
+    rerank: int = setting(100_000, "pages between two computations of PageRank, for batch and partial (K)", at_least=1)
+    rerank_delay: int = setting(0, "downloads from a computation's begin to its effect (d)", at_least=0)
+    iterations: int = setting(2, "iterations of each of these computations", at_least=1)
+    most_pages: int = setting(0, "pages after which to stop; 0: none", at_least=0)
+    seed: int = setting(1, "number that decides about everything that is left to chance", at_least=0)
 
     def check(self) -> None:
         """Refuse what cannot be simulated."""

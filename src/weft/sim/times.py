@@ -20,12 +20,12 @@ from weft.sim.core import Times
 class Weather:
     """Means and spreads of what the network and the servers do."""
 
-    latency: float = setting(5.0, "mean seconds until a server answers")
-    latency_spread: float = setting(1.0, "spread of that over sites (log-normal)")
-    size: float = setting(21_000.0, "mean bytes of a page")
-    size_spread: float = setting(1.0, "spread of that (log-normal)")
-    speed: float = setting(20_000.0, "mean bytes a second of a server")
-    speed_spread: float = setting(1.0, "spread of that over sites (log-normal)")
+    latency: float = setting(5.0, "mean seconds until a server answers", at_least=0, unit="seconds")
+    latency_spread: float = setting(1.0, "spread of that over sites (log-normal)", at_least=0)
+    size: float = setting(21_000.0, "mean bytes of a page", above=0, unit="bytes")
+    size_spread: float = setting(1.0, "spread of that (log-normal)", at_least=0)
+    speed: float = setting(20_000.0, "mean bytes a second of a server", above=0)
+    speed_spread: float = setting(1.0, "spread of that over sites (log-normal)", at_least=0)
 
 
 @dataclass(frozen=True, slots=True)

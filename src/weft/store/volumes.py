@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,22 +26,38 @@ from weft.store.warc import REVISIT_PROFILE, RecordIds, base32, member, record, 
 _BLOCK = 1 << 20  # bytes gathered before they are written
 
 
+def _prefix_complaint(prefix: str) -> str:
+    if re.fullmatch(r"\w[\w.-]{0,99}", prefix) is None:
+        return "give letters, digits, '-', '_' and '.', at most 100: it is the beginning of a file's name"
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storing:
     """What is written where."""
 
-    volume_bytes: int = setting(1_000_000_000, "a WARC volume is sealed when it has grown to so many bytes")
-    prefix: str = setting("weft", "what the names of volumes begin with")
-    part_bytes: int = setting(32_000_000, "a part of the columns is sealed when its journal has grown to so many bytes")
+    volume_bytes: int = setting(
+        1_000_000_000, "a WARC volume is sealed when it has grown to so many bytes", at_least=1, unit="bytes"
+    )
+    prefix: str = setting("weft", "what the names of volumes begin with", check=_prefix_complaint)
+    part_bytes: int = setting(
+        32_000_000,
+        "a part of the columns is sealed when its journal has grown to so many bytes",
+        at_least=1,
+        unit="bytes",
+    )
     store_credentials: bool = setting(
         False,
         "keep in the archive what was sent in confidence: values of headers that are settings or an application's, "
         "cookies of a crawl that sends such headers, bodies of POST; otherwise a mark stands in their place",
     )
     log_bytes: int = setting(
-        100_000_000, "log/crawl.log and log/faults.log are put aside when they have grown to so many bytes; 0: never"
+        100_000_000,
+        "log/crawl.log and log/faults.log are put aside when they have grown to so many bytes; 0: never",
+        at_least=0,
+        unit="bytes",
     )
-    log_keep: int = setting(0, "how many logs that were put aside are kept; 0: all of them")
+    log_keep: int = setting(0, "how many logs that were put aside are kept; 0: all of them", at_least=0)
     sync: bool = setting(True, "have every commit survive a power failure, not only the end of the process")
 
 

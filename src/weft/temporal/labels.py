@@ -51,16 +51,23 @@ METHODS: tuple[Method, ...] = get_args(Method)
 class Rules:
     """What makes a page temporal."""
 
-    n: float = setting(3.0, "days after its birth in which a temporal page has most of its views")
-    q: float = setting(0.7, "the share of its views that a temporal page has in these days")
+    n: float = setting(3.0, "days after its birth in which a temporal page has most of its views", above=0)
+    q: float = setting(0.7, "the share of its views that a temporal page has in these days", above=0, at_most=1)
     method: Method = setting(
         "robust", "how to tell: by counts and neighbours, by counts, by a fitted curve, or by the paper's curve"
     )
-    neighbours: float = setting(0.5, "weight of a page's pattern, folder and site, if robust; 0: its own views alone")
-    hit: float = setting(1.0, "gain of a page that is labelled as it should be (the paper's A)")
-    miss: float = setting(0.0, "cost of a temporal page that is labelled untemporal (B)")
-    false_alarm: float = setting(0.0, "cost of an untemporal page that is labelled temporal (C)")
-    sure: float = setting(0.9, "a page observed for 3 days or less is undecided unless a label is as probable as this")
+    neighbours: float = setting(
+        0.5, "weight of a page's pattern, folder and site, if robust; 0: its own views alone", at_least=0
+    )
+    hit: float = setting(1.0, "gain of a page that is labelled as it should be (the paper's A)", at_least=0)
+    miss: float = setting(0.0, "cost of a temporal page that is labelled untemporal (B)", at_least=0)
+    false_alarm: float = setting(0.0, "cost of an untemporal page that is labelled temporal (C)", at_least=0)
+    sure: float = setting(
+        0.9,
+        "a page observed for 3 days or less is undecided unless a label is as probable as this",
+        at_least=0,
+        at_most=1,
+    )
 
     def check(self) -> None:
         """Refuse what labels nothing."""

@@ -35,17 +35,21 @@ from weft.temporal.views import Labels, Views
 class SiteRules:
     """How sites are scored, and how many of them make the seed list."""
 
-    alpha: float = setting(0.6, "weight of the share of temporal pages in a site's score")
-    beta: float = setting(0.4, "weight of the share of views that temporal pages have")
-    pseudo_pages: float = setting(20.0, "untemporal pages added to every site, so that tiny ones do not lead")
-    least_pages: int = setting(1, "sites with fewer pages than this are not on the seed list")
+    alpha: float = setting(0.6, "weight of the share of temporal pages in a site's score", at_least=0)
+    beta: float = setting(0.4, "weight of the share of views that temporal pages have", at_least=0)
+    pseudo_pages: float = setting(
+        20.0, "untemporal pages added to every site, so that tiny ones do not lead", at_least=0
+    )
+    least_pages: int = setting(1, "sites with fewer pages than this are not on the seed list", at_least=0)
     rank_by: Literal["score", "f-measure"] = setting("score", "what a site is preferred for")
-    half_life: float = setting(0.0, "a page born so many days ago counts half; 0: all pages count alike")
+    half_life: float = setting(0.0, "a page born so many days ago counts half; 0: all pages count alike", at_least=0)
     hubs_apart: bool = setting(False, "leave home pages and section fronts out of pages, views and scores")
-    top: int = setting(100, "most sites on the seed list; 0: as many as can be polled")
+    top: int = setting(100, "most sites on the seed list; 0: as many as can be polled", at_least=0)
     cut: bool = setting(True, "end the seed list before that where further sites would lower its F-measure")
-    polls_per_day: float = setting(0.0, "hubs that the crawler can look at in a day to find new pages")
-    delay_hours: float = setting(1.0, "with --top 0: how long a new page may wait on average until it is found")
+    polls_per_day: float = setting(0.0, "hubs that the crawler can look at in a day to find new pages", at_least=0)
+    delay_hours: float = setting(
+        1.0, "with --top 0: how long a new page may wait on average until it is found", at_least=0
+    )
 
     def check(self) -> None:
         """Refuse what means nothing."""

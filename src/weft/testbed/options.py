@@ -40,50 +40,75 @@ class Options:
         "names: host names, for which the testbed has a DNS server; literals: one loopback address a site",
     )
     tld: str = setting("test", "top-level domain of the names; keep to reserved ones")
-    www: float = setting(0.5, "share of the sites whose name begins with www. (where a domain has one site)")
-    sites_per_domain: int = setting(1, "sites under one registered domain")
-    domain_sharers: int = setting(0, "only the last so many sites share domains; 0: all do")
-    sites_per_address: int = setting(4, "sites on one address (names only)")
-    address_sharers: int = setting(0, "only the first so many sites share addresses; 0: all do")
-    https: float = setting(1.0, "share of the sites that live under https, when TLS is served at all")
+    www: float = setting(
+        0.5, "share of the sites whose name begins with www. (where a domain has one site)", at_least=0, at_most=1
+    )
+    sites_per_domain: int = setting(1, "sites under one registered domain", at_least=1)
+    domain_sharers: int = setting(0, "only the last so many sites share domains; 0: all do", at_least=0)
+    sites_per_address: int = setting(4, "sites on one address (names only)", at_least=1)
+    address_sharers: int = setting(0, "only the first so many sites share addresses; 0: all do", at_least=0)
+    https: float = setting(
+        1.0, "share of the sites that live under https, when TLS is served at all", at_least=0, at_most=1
+    )
     bad_certificates: float = setting(
-        0.0, "share of the https sites whose certificate is self-signed, expired or for another name"
+        0.0,
+        "share of the https sites whose certificate is self-signed, expired or for another name",
+        at_least=0,
+        at_most=1,
     )
 
-    median_bytes: int = setting(15_000, "median size of a page")
-    size_spread: float = setting(0.69, "spread of the sizes (log-normal); 0.69 makes the mean 1.27 times the median")
-    dynamic: float = setting(0.05, "share of the leaf pages with a query (?id=) in their URL")
-    duplicates: float = setting(0.05, "share of the pages that are the same bytes as another page of their site")
-    charsets: float = setting(0.05, "share of the pages in another charset than UTF-8, not always declared")
-    compressed: float = setting(0.5, "share of the pages sent in gzip, deflate, br or zstd, if the client accepts it")
-    chunked: float = setting(0.2, "share of the pages sent in chunks")
-    latency_ms: float = setting(0.0, "median wait before an answer; 0 is none")
-    latency_spread: float = setting(0.8, "spread of the waits over pages (log-normal)")
-    rate_kbs: float = setting(0.0, "most kilobytes a second on one connection; 0 is no limit")
+    median_bytes: int = setting(15_000, "median size of a page", at_least=1_000, unit="bytes")
+    size_spread: float = setting(
+        0.69, "spread of the sizes (log-normal); 0.69 makes the mean 1.27 times the median", at_least=0
+    )
+    dynamic: float = setting(0.05, "share of the leaf pages with a query (?id=) in their URL", at_least=0, at_most=1)
+    duplicates: float = setting(
+        0.05, "share of the pages that are the same bytes as another page of their site", at_least=0, at_most=1
+    )
+    charsets: float = setting(
+        0.05, "share of the pages in another charset than UTF-8, not always declared", at_least=0, at_most=1
+    )
+    compressed: float = setting(
+        0.5, "share of the pages sent in gzip, deflate, br or zstd, if the client accepts it", at_least=0, at_most=1
+    )
+    chunked: float = setting(0.2, "share of the pages sent in chunks", at_least=0, at_most=1)
+    latency_ms: float = setting(0.0, "median wait before an answer; 0 is none", at_least=0)
+    latency_spread: float = setting(0.8, "spread of the waits over pages (log-normal)", at_least=0)
+    rate_kbs: float = setting(0.0, "most kilobytes a second on one connection; 0 is no limit", at_least=0)
 
-    failing: float = setting(0.15, "share of the links that lead to missing or failing pages")
+    failing: float = setting(0.15, "share of the links that lead to missing or failing pages", at_least=0, at_most=0.9)
     failing_kinds: str = setting(USUAL_KINDS, "how they fail, with weights")
-    retry_after_s: int = setting(2, "what 503 and 429 say in Retry-After")
-    hang_s: float = setting(30.0, "after this a hanging or endless answer ends")
-    redirects: float = setting(0.03, "share of the links that go through a 301 or 302")
-    nofollow: float = setting(0.02, "share of the links with rel=nofollow")
-    meta_robots: float = setting(0.01, "share of the pages with a robots meta tag")
-    x_robots: float = setting(0.01, "share of the pages with X-Robots-Tag")
+    retry_after_s: int = setting(2, "what 503 and 429 say in Retry-After", at_least=0)
+    hang_s: float = setting(30.0, "after this a hanging or endless answer ends", at_least=0)
+    redirects: float = setting(0.03, "share of the links that go through a 301 or 302", at_least=0, at_most=1)
+    nofollow: float = setting(0.02, "share of the links with rel=nofollow", at_least=0, at_most=1)
+    meta_robots: float = setting(0.01, "share of the pages with a robots meta tag", at_least=0, at_most=1)
+    x_robots: float = setting(0.01, "share of the pages with X-Robots-Tag", at_least=0, at_most=1)
 
-    cookies: float = setting(0.2, "share of the sites that set a cookie")
+    cookies: float = setting(0.2, "share of the sites that set a cookie", at_least=0, at_most=1)
     requisites: bool = setting(False, "pages embed images, a style sheet and a script")
-    robots_missing: float = setting(0.2, "share of the sites without robots.txt")
-    robots_errors: float = setting(0.01, "share of the sites whose robots.txt is answered with 503")
-    robots_rules: float = setting(0.2, "share of the sites whose robots.txt forbids a section, /private/")
-    robots_delays: float = setting(0.05, "share of the sites whose robots.txt asks for a crawl-delay")
-    crawl_delay_s: float = setting(1.0, "the crawl-delay they ask for")
-    sitemaps: float = setting(0.3, "share of the sites with a sitemap, which lists some pages nothing links to")
+    robots_missing: float = setting(0.2, "share of the sites without robots.txt", at_least=0, at_most=1)
+    robots_errors: float = setting(
+        0.01, "share of the sites whose robots.txt is answered with 503", at_least=0, at_most=1
+    )
+    robots_rules: float = setting(
+        0.2, "share of the sites whose robots.txt forbids a section, /private/", at_least=0, at_most=1
+    )
+    robots_delays: float = setting(
+        0.05, "share of the sites whose robots.txt asks for a crawl-delay", at_least=0, at_most=1
+    )
+    crawl_delay_s: float = setting(1.0, "the crawl-delay they ask for", at_least=0)
+    sitemaps: float = setting(
+        0.3, "share of the sites with a sitemap, which lists some pages nothing links to", at_least=0, at_most=1
+    )
 
-    dns_ttl_s: int = setting(300, "how long a DNS answer may be kept")
-    dns_failing: float = setting(0.0, "share of the domains whose DNS answer is SERVFAIL")
-    dns_silent: float = setting(0.0, "share of the domains whose DNS questions are not answered")
-    dns_wildcards: float = setting(0.0, "share of the domains in which every name exists")
-    dns_truncated: float = setting(0.0, "share of the domains whose DNS answers come over TCP only")
+    dns_ttl_s: int = setting(300, "how long a DNS answer may be kept", at_least=0, at_most=2**31 - 1)
+    dns_failing: float = setting(0.0, "share of the domains whose DNS answer is SERVFAIL", at_least=0, at_most=1)
+    dns_silent: float = setting(0.0, "share of the domains whose DNS questions are not answered", at_least=0, at_most=1)
+    dns_wildcards: float = setting(0.0, "share of the domains in which every name exists", at_least=0, at_most=1)
+    dns_truncated: float = setting(
+        0.0, "share of the domains whose DNS answers come over TCP only", at_least=0, at_most=1
+    )
 
     def check(self) -> None:
         """Refuse what cannot be served."""

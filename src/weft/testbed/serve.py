@@ -39,18 +39,18 @@ _PR_SET_PDEATHSIG = 1
 class ServerSettings:
     """How the web is served."""
 
-    port: int = setting(0, "port of all sites; 0 takes a free one")
+    port: int = setting(0, "port of all sites; 0 takes a free one", at_least=0, at_most=65_535)
     tls: bool = setting(False, "serve https, too")
-    tls_port: int = setting(0, "port of the https sites; 0 takes a free one")
-    dns_port: int = setting(0, "port of the DNS server, on 127.0.0.1; 0 takes a free one")
+    tls_port: int = setting(0, "port of the https sites; 0 takes a free one", at_least=0, at_most=65_535)
+    dns_port: int = setting(0, "port of the DNS server, on 127.0.0.1; 0 takes a free one", at_least=0, at_most=65_535)
     log: Path | None = setting(None, "file to append the request log to")
     ca_out: Path | None = setting(None, "file to write the certificate authority's certificate to, for clients")
     resumption: bool = setting(True, "TLS sessions may be resumed")
-    keep_alive_s: float = setting(15.0, "an idle connection is closed after this")
-    requests_per_connection: int = setting(0, "close a connection after so many answers; 0 is no limit")
+    keep_alive_s: float = setting(15.0, "an idle connection is closed after this", above=0)
+    requests_per_connection: int = setting(0, "close a connection after so many answers; 0 is no limit", at_least=0)
     keep_alive_header: bool = setting(False, "say these two in a Keep-Alive header")
-    connections: int = setting(4_000, "most connections at once; others are refused")
-    processes: int = setting(1, "server processes that share the ports")
+    connections: int = setting(4_000, "most connections at once; others are refused", at_least=1)
+    processes: int = setting(1, "server processes that share the ports", at_least=1)
 
 
 def die_with_parent(parent: int) -> None:

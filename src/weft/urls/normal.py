@@ -68,8 +68,8 @@ class Unusable(StrEnum):
 class UrlRules:
     """The rules that trade a few lost pages for fewer duplicates."""
 
-    add_www: bool = setting(False, "put www. before host names that are bare registered domains (P3, rule 8)")
-    drop_index: bool = setting(False, "remove index.html and its like from the end of a path (P3, rule 9)")
+    add_www: bool = setting(False, "put www. before host names that are bare registered domains")
+    drop_index: bool = setting(False, "remove index.html and its like from the end of a path")
 
 
 PLAIN_RULES = UrlRules()

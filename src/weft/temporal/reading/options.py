@@ -36,11 +36,13 @@ class Reading:
     host: str = setting("", "host of a log that does not name it, perhaps with its scheme (https://example.org)")
     zone: str = setting("UTC", "time zone that decides where a calendar day begins; times without a zone are UTC")
     first: str = setting("", "first day of the window (YYYY-MM-DD); else it ends with the last day of the logs")
-    days: int = setting(60, "days in the window, at most")
-    floor: int = setting(60, "pages with fewer views in the window are dropped")
+    days: int = setting(60, "days in the window, at most", at_least=1)
+    floor: int = setting(60, "pages with fewer views in the window are dropped", at_least=0)
     drop_parameters: tuple[str, ...] = setting((), "more parameters to take out of URLs; ref_* is all that begin so")
-    memory: int = setting(1000, "megabytes that counting may take; what does not fit goes to the disk")
-    threads: int = setting(2, "threads that count")
+    memory: int = setting(
+        1000, "megabytes that counting may take; what does not fit goes to the disk", at_least=LEAST_MEMORY
+    )
+    threads: int = setting(2, "threads that count", at_least=1)
 
     def check(self) -> None:
         """Say what is wrong, if something is."""
