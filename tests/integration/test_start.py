@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,10 @@ from pathlib import Path
 import pytest
 from tests.crawling import make_web
 
+from weft import app
+from weft.config import Settings
+from weft.directory import Plan
+from weft.frontier.embedded import EmbeddedFrontier
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
 
@@ -58,3 +63,48 @@ def test_light_commands__load_nothing_heavy(command: tuple[str, ...], tmp_path: 
     """What only shows help or looks at a URL is there at once."""
     _, loaded = weft(tmp_path / "modules", *command)
     assert not loaded & set(HEAVY)
+
+
+@pytest.mark.parametrize(
+    ("scope", "seeds", "enough"),
+    [
+        ("site", ["http://a.example/", "http://www.a.example/"], 1),  # one group
+        ("list", ["http://a.example/", "http://b.example/"], 2),
+        ("domain", [f"http://{letter}.example/" for letter in "abcdef"], 4),
+        ("all", ["http://a.example/"], 4),  # links lead anywhere
+    ],
+)
+def test_workers__no_more_than_there_are_groups_for(
+    scope: str, seeds: list[str], enough: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group has one worker: a second one would have nothing to do, ever, where the scope lets no others in."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1, 2, 3})
+    settings = Settings().with_values({"scope": scope}, where="here")
+    EmbeddedFrontier.create(tmp_path / "frontier.db", by_size=False, seeds=seeds)
+    hub = EmbeddedFrontier(tmp_path / "frontier.db")
+    try:
+        assert app._enough(Plan(seeds=seeds, out=tmp_path, settings=settings), hub) == enough
+    finally:
+        hub.close()
+
+
+LOADED = "import sys; {}; print(*(name for name in {!r} if name in sys.modules))"
+
+
+@pytest.mark.parametrize(
+    ("does", "not_loaded"),
+    [
+        ("from weft.parse.tags import read_tags; read_tags(b'<a href=x>')", ("numba.np.linalg", "numba.typed")),
+        (
+            "import pyarrow; from weft.store.columns import without_pandas; without_pandas(); pyarrow.array([1])",
+            ("pandas",),
+        ),
+    ],
+)
+def test_workers__load_neither_the_compiler_nor_pandas(does: str, not_loaded: tuple[str, ...]) -> None:
+    """What is cached is loaded without readying numba's compiler; Arrow is kept from looking for pandas."""
+    for _ in range(2):  # the first time there may be something to compile
+        done = subprocess.run(
+            [sys.executable, "-c", LOADED.format(does, not_loaded)], check=True, capture_output=True, text=True
+        )
+    assert done.stdout.split() == []

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.errors import UsageError
-from weft.graph.lines import chunks
 from weft.urls import fingerprints, normal_form
 
 
@@ -44,6 +42,10 @@ class Table:
 
 def _read(path: Path) -> tuple[list[str], NDArray[np.float64]]:
     """URLs and scores: a Parquet file with these columns, or `url<TAB>score` on each line."""
+    import pyarrow.parquet as pq  # most crawls have no such file
+
+    from weft.graph.lines import chunks
+
     try:
         with path.open("rb") as file:
             columnar = file.read(4) == b"PAR1"
