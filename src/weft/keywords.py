@@ -11,7 +11,7 @@ from typing import Literal, TypedDict
 class SiteKeywords(TypedDict, total=False):
     """What can be set for one site, or for all under a domain."""
 
-    wait: float | str | None
+    wait: float | None
     """Seconds between visits, fixed."""
     per_visit: int | None
     """Pages fetched on one connection."""
@@ -66,7 +66,7 @@ class Keywords(TypedDict, total=False):
     """Characters of a URL."""
     max_site_pages: int
     """Pages of one site."""
-    max_bytes_page: int | str
+    max_bytes_page: int
     """Bytes of one page; the rest is cut off."""
     max_hostile: int
     """Pages of one site that harm who reads them, after which it is left alone."""
@@ -75,16 +75,16 @@ class Keywords(TypedDict, total=False):
 
     # Politeness and speed.
 
-    wait: float | str | None
+    wait: float | None
     """Seconds between visits to a site, fixed; 0 is no waiting. When not given, the wait follows the last
     download."""
-    wait_small: float | str | None
+    wait_small: float | None
     """Seconds between visits to a site with fewer pages than small_site."""
     small_site: int
     """Pages below which a site is small."""
-    wait_least: float | str
+    wait_least: float
     """The shortest adaptive wait, in seconds."""
-    wait_most: float | str
+    wait_most: float
     """The longest adaptive wait, in seconds."""
     wait_factor: float
     """The adaptive wait is so many times the last download."""
@@ -96,33 +96,33 @@ class Keywords(TypedDict, total=False):
     """Connections at once to the sites of one registered domain."""
     per_address: int
     """Connections at once to one address."""
-    margin: float | str
+    margin: float
     """Seconds added to every wait: a server sees the end of a visit a little later than we do."""
-    crawl_delay_most: float | str
+    crawl_delay_most: float
     """A longer Crawl-delay in robots.txt is taken as this, in seconds."""
-    retry_after_most: float | str
+    retry_after_most: float
     """A longer Retry-After is taken as this, in seconds."""
-    too_often_pause: float | str
+    too_often_pause: float
     """Seconds a site is left alone that answers 429 without a Retry-After."""
-    robots_age: float | str
+    robots_age: float
     """A robots.txt is asked for anew after so many seconds, at most 86,400."""
 
     # Limits of the crawl.
 
     max_pages: int | None
     """Stop after so many pages."""
-    max_time: float | str | None
+    max_time: float | None
     """Stop after so many seconds."""
-    max_bytes: int | str | None
+    max_bytes: int | None
     """Stop after so many bytes of content."""
-    grace: float | str
+    grace: float
     """Seconds that pages under way have to finish when the crawl is told to stop."""
-    commit_every: float | str
+    commit_every: float
     """Seconds between two commits."""
 
     # Retries.
 
-    retry_pauses: list[float | str] | tuple[float | str, ...]
+    retry_pauses: list[float] | tuple[float, ...]
     """Seconds before the second, third … try of a page or site that failed; none: no retries."""
 
     # Reading pages.
@@ -131,7 +131,7 @@ class Keywords(TypedDict, total=False):
     """Also collect what a page needs to be shown: images, style sheets, scripts."""
     link_text: bool
     """Also keep what each link says and its relations (rel), in the columns of links."""
-    max_expanded_bytes: int | str
+    max_expanded_bytes: int
     """A content that expands beyond this is not read."""
 
     # URL rules.
@@ -143,11 +143,11 @@ class Keywords(TypedDict, total=False):
 
     # Exchanges.
 
-    timeout: float | str
+    timeout: float
     """Seconds for one page, connecting included."""
-    connect_timeout: float | str
+    connect_timeout: float
     """Seconds to establish a connection."""
-    max_header_bytes: int | str
+    max_header_bytes: int
     """An answer with a larger header is refused."""
     accept_encoding: str
     """Content codings to ask for; br and zstd are understood too, but archive readers do not replay them."""
@@ -164,29 +164,29 @@ class Keywords(TypedDict, total=False):
 
     dns: list[str] | tuple[str, ...]
     """Name servers to ask, as ADDRESS or ADDRESS:PORT; the system's when empty."""
-    dns_timeout: float | str
+    dns_timeout: float
     """Seconds a name server has to answer, before the next try."""
     dns_tries: int
     """How often each server is tried."""
-    dns_shortest: float | str
+    dns_shortest: float
     """An answer holds at least so many seconds."""
-    dns_longest: float | str
+    dns_longest: float
     """An answer holds at most so many seconds."""
-    dns_negative: float | str
+    dns_negative: float
     """The answer that there is no such name holds so many seconds."""
 
     # Storing.
 
-    volume_bytes: int | str
+    volume_bytes: int
     """A WARC volume is sealed when it has grown to so many bytes."""
     prefix: str
     """What the names of volumes begin with."""
-    part_bytes: int | str
+    part_bytes: int
     """A part of the columns is sealed when its journal has grown to so many bytes."""
     store_credentials: bool
     """Keep in the archive what was sent in confidence: values of headers that are settings or an application's,
     cookies of a crawl that sends such headers, bodies of POST; otherwise a mark stands in their place."""
-    log_bytes: int | str
+    log_bytes: int
     """Log/crawl.log and log/faults.log are put aside when they have grown to so many bytes; 0: never."""
     log_keep: int
     """How many logs that were put aside are kept; 0: all of them."""
@@ -218,7 +218,7 @@ class Keywords(TypedDict, total=False):
 
     # Watching over workers.
 
-    hung_after: float | str
+    hung_after: float
     """A worker that shows no sign of life for so many seconds is restarted."""
     most_restarts: int
     """End the crawl when a worker dies so many times in a row without a commit."""

@@ -94,7 +94,7 @@ POINTS = [
         marks=pytest.mark.soak,
     ),
     pytest.param("weft.store.sealing:_to_parquet", 1, "before", id="before sealing a part", marks=pytest.mark.soak),
-    pytest.param("weft.store.sealing:pq.ParquetWriter.close", 2, "after", id="part written beside, not renamed"),
+    pytest.param("pyarrow.parquet:ParquetWriter.close", 2, "after", id="part written beside, not renamed"),
     pytest.param(
         "weft.store.sealing:_to_parquet", 2, "after", id="part sealed, folder not synced", marks=pytest.mark.soak
     ),

@@ -439,7 +439,7 @@ def test_testbed_command__lists_what_it_serves(capsys: pytest.CaptureFixture[str
 def test_testbed_command__a_wrong_option_ends_with_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Misuse is told in one paragraph; a failure of the machine ends with 1."""
     code, _, said = run(capsys, "serve", "--failing", "2")
-    assert (code, said) == (2, "weft: failing is 2.0: a share is between 0 and 1\n")
+    assert (code, said) == (2, "weft: --failing cannot be 2.0: give a number, at least 0, at most 0.9\n")
     small = ["serve", "--sites", "1", "--pages", "1", "--port", "0", "--dns-port", "0"]
     code, _, said = run(capsys, *small, "--log", str(tmp_path / "no" / "log"))
     assert code == 1

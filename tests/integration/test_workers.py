@@ -26,6 +26,7 @@ from weft.frontier import embedded_handover
 from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.parcels import Estate, parcels_of
 from weft.handover import hand_over
+from weft.store import sealing
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
 from weft.testbed.serve import ServerSettings
@@ -147,8 +148,8 @@ def _after(function: Callable[..., Any], count: int) -> Callable[..., Any]:
 
 
 STEPS = [
-    (handover, "seal_leftovers", _before, 1),
-    (handover, "seal_leftovers", _after, 1),
+    (sealing, "seal_leftovers", _before, 1),
+    (sealing, "seal_leftovers", _after, 1),
     (handover, "_write_beside", _after, 1),
     (embedded_handover, "_return_unread", _before, 1),  # within the transaction
     (embedded_handover, "bring", _before, 1),

@@ -15,7 +15,6 @@ import weft
 from weft.cli.options import TITLES, sentence
 from weft.config import SECTIONS, Settings
 from weft.frontier.sites import SiteSettings
-from weft.settings import rule_of
 
 _STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
@@ -52,19 +51,19 @@ def _keywords_of(held: Any) -> list[str]:
     kinds = typing.get_type_hints(held)
     lines = []
     for known in dataclasses.fields(held):
-        lines.append(f"    {known.name}: {_keyword(kinds[known.name], rule_of(known).unit)}")
+        lines.append(f"    {known.name}: {_keyword(kinds[known.name])}")
         lines += textwrap.wrap(
             f'"""{sentence(known.metadata["doc"])}"""', 116, initial_indent="    ", subsequent_indent="    "
         )
     return lines
 
 
-def _keyword(kind: Any, unit: str | None) -> str:
-    """A setting's type as a caller may give it: a list is as good as a tuple, a text with a unit as a number."""
+def _keyword(kind: Any) -> str:
+    """A setting's type as a caller may give it: a list is as good as a tuple. A text with a unit is understood too,
+    but a type checker that let every text pass would find no mistake.
+    """
     shown = kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind).replace("typing.", "")
     shown = re.sub(r"Optional\[(.*)\]", r"\1 | None", shown).replace("'", '"')
-    if unit is not None:
-        shown = re.sub(r"\b(int|float)\b", r"\1 | str", shown)
     return re.sub(r"tuple\[([\w |]+), \.\.\.\]", r"list[\1] | tuple[\1, ...]", shown)
 
 
