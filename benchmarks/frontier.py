@@ -5,7 +5,7 @@ on one site.
     python -m benchmarks.frontier --urls 2000000 # the same, small, in a minute
 
 Each figure comes from a process of its own. The bulk of the URLs is put in by the compiled functions and the log's
-`append`, which leaves the same state behind as a crawl: fingerprints, table, heaps, names of sites, texts in the log
+`append`, which leaves the same state behind as a crawl: keys, table, heaps, names of sites, texts in the log
 on disk. Then the last million is found as a crawl finds it: pages with 22 links each, of which 80 % lead to URLs that
 are known, go through `Discovery.follow`; and a million pages are taken by visits, one page each, 256 at a time, on a
 clock that stands still. The same is done with the first million alone, and the rates are compared. The known URLs
@@ -47,6 +47,7 @@ from benchmarks.machine import description
 from weft.clock import VirtualClock
 from weft.compiled import compiled
 from weft.frontier.contract import Orders
+from weft.frontier.keyed import Keyed
 from weft.frontier.local import LocalFrontier
 from weft.frontier.log import FrontierLog
 from weft.frontier.politeness import Politeness
@@ -59,7 +60,7 @@ from weft.frontier.sites import Overrides
 from weft.model import Kind, Parsed, Turn
 from weft.ordering import ordering_named
 from weft.ordering.heaps import POOLED, TwoLevelHeap, heaps_at, pop, set_ready, take_site
-from weft.urls import UrlRules, fingerprint, fingerprints, registered_domain, site_of
+from weft.urls import UrlRules, fingerprint, registered_domain, site_of
 
 ORDERINGS = ("breadth-first", "larger-sites-first")
 URLS = 50_000_000
@@ -69,6 +70,7 @@ LINKS = 22  # of a page
 SEEN = 0.8  # of the links lead to known URLs
 COMMIT = 20_000  # new URLs, or pages taken, between two commits
 CONNECTIONS = 256
+SECRET = bytes(range(16))
 MOST = 1 << 30  # pages of a site: no limit
 LEAST_RATIO = 0.4
 MOST_MEMORY = 2000.0  # MB
@@ -97,6 +99,7 @@ def open_frontier(path: Path, ordering: str, urls: int) -> LocalFrontier:
         overrides=Overrides(),
         rules=UrlRules(),
         agent="weft",
+        secret=SECRET,
         capacity=capacity_for(urls),
     )
 
@@ -219,23 +222,23 @@ def fill(web: Web, frontier: LocalFrontier, urls: int, memory: Memory) -> None:
     for first in range(0, urls, COMMIT):
         ranks, pages = web.places(np.arange(first, min(urls, first + COMMIT)))
         texts = web.texts(ranks, pages)
-        prints = fingerprints(texts)
+        keys = seen.keyed.array_of(texts)
         sites = web.number(ranks, lambda name: number_of(frontier, name))
-        offer_all(seen, heaps, np.array(prints, dtype=np.uint64), sites)
+        offer_all(seen, heaps, keys, sites)
         append = log.append
-        for number, (text, mark, site) in enumerate(zip(texts, prints, sites.tolist(), strict=True), first):
-            append(mark, text, number // LINKS, site, 3, Kind.A)
+        for number, (text, key, site) in enumerate(zip(texts, keys.tolist(), sites.tolist(), strict=True), first):
+            append(key, text, number // LINKS, site, 3, Kind.A)
         commit(frontier)
         memory.look()
     assert frontier.known == urls == int(seen.arrays.counts[0])
 
 
-def offer_all(seen: Seen, heaps: TwoLevelHeap, prints: NDArray[np.uint64], sites: NDArray[np.int32]) -> None:
+def offer_all(seen: Seen, heaps: TwoLevelHeap, keys: NDArray[np.uint64], sites: NDArray[np.int32]) -> None:
     """Offer many URLs to the compiled core, on arrays."""
     arrays, address = seen.arrays, address_of_seen(seen)
-    for at in range(0, len(prints), BATCH):
-        count = min(BATCH, len(prints) - at)
-        arrays.prints[:count] = prints[at : at + count]
+    for at in range(0, len(keys), BATCH):
+        count = min(BATCH, len(keys) - at)
+        arrays.keys[:count] = keys[at : at + count]
         arrays.sites[:count] = sites[at : at + count]
         offer_at(address, heaps.address, count)
 
@@ -366,7 +369,7 @@ def bytes_per_url(seen: Seen, heaps: TwoLevelHeap, sites: int, megabytes: float)
     arrays, urls = seen.arrays, int(seen.arrays.counts[0])
     by_site = (*heaps.arrays[2:8], arrays.found, arrays.most)
     parts = {
-        "fingerprints": float(arrays.fingerprint.itemsize),
+        "keys": float(arrays.key.itemsize),
         "table": float(arrays.slots.sum()) * arrays.table.itemsize / urls,
         "heaps of pages": float(heaps.arrays.counts[POOLED]) * heaps.arrays.pool.itemsize / urls,
         "arrays of sites": sites * sum(each.itemsize for each in by_site) / urls,
@@ -447,7 +450,7 @@ def measure_core(ordering: str, urls: int, of: int, _folder: Path) -> Measured:
     rank = ordering_named(ordering)
     capacity = capacity_for(urls)
     heaps = TwoLevelHeap(pages=capacity, sites=capacity >> 3, scored=rank.scored, by_size=rank.by_size)
-    seen = Seen(capacity, capacity >> 3, heaps)
+    seen = Seen(capacity, capacity >> 3, heaps, Keyed(SECRET))
     sites = 0
 
     def number(_name: str) -> int:
@@ -468,9 +471,9 @@ def measure_core(ordering: str, urls: int, of: int, _folder: Path) -> Measured:
     filled = time.perf_counter() - began
     chance, offering, taking = np.random.default_rng(1), Watch(), Watch()
     for known in range(urls - last, urls, COMMIT):
-        prints, owners = batch(offers(known, min(COMMIT, urls - known), chance))
+        keys, owners = batch(offers(known, min(COMMIT, urls - known), chance))
         with offering:
-            offer_all(seen, heaps, prints, owners)
+            offer_all(seen, heaps, keys, owners)
     assert int(seen.arrays.counts[0]) == urls
     memory.look()
     parts = bytes_per_url(seen, heaps, sites, Memory.now()["RssAnon"] - ready["RssAnon"])
@@ -492,7 +495,7 @@ def measure_core(ordering: str, urls: int, of: int, _folder: Path) -> Measured:
 
 
 def scattered(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A fingerprint for each number, no two the same."""
+    """A key for each number, no two the same."""
     mixed = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -27,19 +27,21 @@ import numpy as np
 from benchmarks.crawlers import Measured, commands, pages_between, web
 from benchmarks.frontier import COMMIT, LINKS, ORDERINGS, SMALL, URLS, Web
 from benchmarks.machine import cpu_seconds, peak_megabytes
+from weft.directory import secret_of
+from weft.frontier.keyed import Keyed
 from weft.frontier.log import Commit, FrontierLog
 from weft.frontier.sites import Overrides, Site
 from weft.model import Kind
 from weft.testbed.bed import Bed, serving
-from weft.urls import fingerprints
 
 BEGUN = 5000  # pages fetched before the log is swollen
 LEAST_RATIO = 0.95
 
 
-def swell(path: Path, urls: int, *, of: int) -> None:
+def swell(out: Path, urls: int, *, of: int) -> None:
     """Let the log of a crawl that was stopped know so many URLs in all: the first ones of a web of `of`."""
-    log = FrontierLog(path)
+    log = FrontierLog(out / "workers" / "0" / "frontier.log")
+    keyed = Keyed(secret_of(out))
     last, names = Commit(), 0
     for replayed in log.replay():
         last = replayed.commit
@@ -58,8 +60,8 @@ def swell(path: Path, urls: int, *, of: int) -> None:
         ranks, pages = source.places(np.arange(first - known, min(urls, first + COMMIT) - known))
         texts = source.texts(ranks, pages)
         sites = source.number(ranks, number).tolist()
-        for mark, text, owner in zip(fingerprints(texts), texts, sites, strict=True):
-            log.append(mark, text, mark // LINKS, owner, 3, Kind.A)
+        for key, text, owner in zip(keyed.array_of(texts).tolist(), texts, sites, strict=True):
+            log.append(key, text, key // LINKS, owner, 3, Kind.A)
         grown = Commit(
             sites=[site.name for site in new],
             groups=[site.domain for site in new],
@@ -84,7 +86,7 @@ def measure(bed: Bed, ordering: str, urls: int, *, of: int, folder: Path, second
     command = [*commands(seeds, out)["weft k=100"], "--ordering", ordering]
     subprocess.run([*command, "--max-pages", str(BEGUN)], check=True, stdout=subprocess.DEVNULL)
     began = time.perf_counter()
-    swell(out / "workers" / "0" / "frontier.log", urls, of=of)
+    swell(out, urls, of=of)
     print(f"  {ordering}: {urls:,} URLs, log swollen in {time.perf_counter() - began:.0f} s", flush=True)
     began, begin = time.perf_counter(), log.stat().st_size
     with (folder / "weft.out").open("wb") as output:

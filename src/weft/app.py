@@ -27,13 +27,14 @@ from weft.engine.stopping import Stopping
 from weft.engine.watchdog import Restart, Watchdog
 from weft.errors import UsageError
 from weft.frontier.contract import STOPPED
-from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.embedded import EmbeddedFrontier, patience
 from weft.frontier.pace import Speed
 from weft.frontier.scope import Scope
 from weft.handover import hand_over
 from weft.model import Kind
 from weft.parts import check_parts
 from weft.readiness import make_ready
+from weft.soundness import check_sound
 from weft.store.rotation import reopened_on_signal
 from weft.urls import (
     credentials_of,
@@ -164,15 +165,16 @@ def run(
     check_directory(plan)
     wanted = _workers(plan)
     with locked(plan.out), reopened_on_signal(plan.out / "log" / "crawl.log"):
+        path = plan.out / "frontier.db"
+        _check_sound(path, clock)
         note_rules(plan.out)
         write_settings(plan)
         messages = Messages(plan.out / "log" / "messages.log", clock, show or _print)
-        path = plan.out / "frontier.db"
         if not path.exists():
             EmbeddedFrontier.create(path, by_size=ordering.by_size, seeds=plan.seeds)
         if plan.private:  # the cookies of a login may go through it
             path.chmod(0o600)
-        hub = EmbeddedFrontier(path, clock)
+        hub = EmbeddedFrontier(path, clock, patience=patience(plan.settings.watching.hung_after))
         try:
             workers = wanted or _enough(plan, hub)
             hub.prepare(
@@ -216,6 +218,16 @@ def run(
         restarted=restarted,
         max_bytes_page=plan.settings.selection.max_bytes_page,
     )
+
+
+def _check_sound(path: Path, clock: Clock) -> None:
+    """Is everything there that was committed? Nothing is written before that is known."""
+    hub = EmbeddedFrontier(path, clock, read_only=True) if path.exists() else None
+    try:
+        check_sound(path.parent, hub)
+    finally:
+        if hub is not None:
+            hub.close()
 
 
 def _print(line: str) -> None:
@@ -295,6 +307,7 @@ def _watched(
         messages=messages,
         on_restart=lambda restart: hub.note_restart(msgspec.to_builtins(restart)),
         is_over=lambda: bool(hub.get("over")),
+        locked_by=hub.locked_by,
     )
     watchdog.run(lambda: watch(_together(hub)), stopping)
     return watchdog.why or str(hub.get("over"))

@@ -16,6 +16,7 @@ from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.log import Commit
 from weft.frontier.parcels import Estate
 from weft.handover import Handed, dissolve, numbers_of, repair
+from weft.soundness import check_sound
 from weft.store.files import OPEN, intact, writing
 from weft.store.sealing import seal_leftovers
 
@@ -40,9 +41,10 @@ def clean_crawl(out: Path, clock: Clock | None = None) -> Cleaned:
         done = Cleaned()
         hub = EmbeddedFrontier(path, clock)
         try:
+            check_sound(out, hub)
             done.removed += [str(file.relative_to(out)) for file in repair(out, hub)]
-            beside = set(out.rglob("*.new"))
-            unsealed = {file for file in out.rglob(f"*{OPEN}") if file.is_file()}
+            beside = set(_found(out, "*.new"))
+            unsealed = {file for file in _found(out, f"*{OPEN}") if file.is_file()}
             dead = set(hub.surplus())
             for number in sorted({row["number"] for row in hub.workers()} | set(numbers_of(out))):
                 if _tidy(out, hub, number):
@@ -51,7 +53,7 @@ def clean_crawl(out: Path, clock: Clock | None = None) -> Cleaned:
                 done.handed_over.append(dissolve(out, hub, number, plan.settings, clock))
         finally:
             hub.close()
-        for file in out.rglob("*.new"):
+        for file in _found(out, "*.new"):
             with writing(file):
                 file.unlink()
         for file in sorted(beside | unsealed):
@@ -59,6 +61,11 @@ def clean_crawl(out: Path, clock: Clock | None = None) -> Cleaned:
                 list_of = done.removed if file in beside or not _final(file) else done.sealed
                 list_of.append(str(file.relative_to(out)))
     return done
+
+
+def _found(out: Path, pattern: str) -> list[Path]:
+    """Files of these names; what a repair took out is left alone."""
+    return [path for path in out.rglob(pattern) if path.relative_to(out).parts[0] != "damaged"]
 
 
 def _tidy(out: Path, hub: EmbeddedFrontier, number: int) -> bool:
@@ -70,7 +77,7 @@ def _tidy(out: Path, hub: EmbeddedFrontier, number: int) -> bool:
     estate = Estate(log, lambda commit: intact(out, commit.marks))  # what is not intact is cut off before sealing
     try:
         last = estate.last or Commit()
-        seal_leftovers(out, last.marks, number)
+        seal_leftovers(out, last.marks, number, number=last.number)
         return bool(hub.missing(number, estate.groups, last.taken))
     finally:
         estate.close()

@@ -10,8 +10,11 @@ import contextlib
 import ctypes
 import functools
 import mmap
+import os
 import pickle
+import stat
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -21,13 +24,14 @@ import numba
 import numpy as np
 from llvmlite.binding import add_symbol  # type: ignore[import-untyped]
 from numba import carray  # type: ignore[attr-defined]
-from numba.core import cgutils, types
+from numba.core import cgutils, config, types
 from numba.core.runtime._nrt_python import c_helpers  # type: ignore[import-not-found]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_config: Any = config
 _njit: Any = numba.njit  # its types know nothing of `_nrt`, which is the switch for counted arrays
 
 
@@ -42,7 +46,12 @@ def uncounted(function: Function) -> Function:
 
 
 def _compiled(function: Function, **options: bool) -> Function:
-    dispatcher: Any = _njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+    compile_cached = _njit(cache=True, nogil=True, error_model="numpy", **options)
+    try:
+        dispatcher: Any = compile_cached(function)
+    except RuntimeError:  # neither the folder of the code nor one in the user's home can be written
+        _config.CACHE_DIR = str(_spare_folder())
+        dispatcher = compile_cached(function)
     with contextlib.suppress(AttributeError):  # where a later numba keeps its files differently
         cache: Any = dispatcher._cache  # noqa: SLF001
         file = cache._cache_file  # noqa: SLF001
@@ -51,6 +60,27 @@ def _compiled(function: Function, **options: bool) -> Function:
         name = f"{function.__module__}.{function.__qualname__}"
         cache.load_overload = partial(_load, cache, name, cache._load_overload)  # noqa: SLF001
     return cast("Function", dispatcher)
+
+
+def _spare_folder() -> Path:
+    """Where compiled code is kept if there is no better place: a folder for temporary files that nobody else can write.
+
+    What is loaded from there is run: a folder that somebody else made is not used.
+    """
+    folder = Path(tempfile.gettempdir()) / f"weft-{os.getuid()}"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+            return folder
+    raise RuntimeError(
+        f"there is no folder to keep compiled code in, and {folder} is none of ours: "
+        "set NUMBA_CACHE_DIR to one that you can write"
+    )
+
+
+class AddressSpaceError(MemoryError):
+    """The process may not reserve as much address space as its arrays could need."""
 
 
 class Loading:
@@ -190,6 +220,15 @@ def table_at(address: int, places: int) -> NDArray[np.int64]:
     return carray(_pointer(address), (2 * places,), dtype=np.int64)
 
 
+_memcpy: Any = types.ExternalFunction("memcpy", types.intp(types.intp, types.intp, types.uintp))
+
+
+@uncounted
+def copy_bytes(to: int, start: int, count: int) -> None:
+    """Copy bytes from one address to another, by the C library."""
+    _memcpy(to, start, count)
+
+
 _memchr: Any = types.ExternalFunction("memchr", types.intp(types.intp, types.intc, types.uintp))
 
 
@@ -213,7 +252,11 @@ def reserve(length: int, dtype: type[np.generic] | np.dtype[Any], *, large: bool
     kind = np.dtype(dtype)
     no_reserve = getattr(mmap, "MAP_NORESERVE", 0x4000)  # named by Python 3.12 and later only; the number is Linux's
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve
-    room = mmap.mmap(-1, max(1, length) * kind.itemsize, flags=flags)
+    size = max(1, length) * kind.itemsize
+    try:
+        room = mmap.mmap(-1, size, flags=flags)
+    except OSError as error:
+        raise AddressSpaceError(f"cannot reserve {size / 1e9:.1f} GB of address space: {error.strerror}") from error
     if large:
         with contextlib.suppress(OSError):
             room.madvise(mmap.MADV_HUGEPAGE)

@@ -249,10 +249,10 @@ def _proxy(url: str, change: Callable[[str], str]) -> str:
 
 
 def _password(url: str) -> str:
-    """The password in a proxy's URL, as it is written."""
+    """The password in a proxy's URL, as it is written; the user's name where there is none, as it is a token then."""
     rest = url.partition("://")[2] or url
-    userinfo, at, _ = rest.rpartition("@")
-    return userinfo.partition(":")[2] if at else ""
+    userinfo = rest.rpartition("@")[0]
+    return userinfo.partition(":")[2] or userinfo
 
 
 def _site(name: str, values: Any, where: str) -> SiteSettings:

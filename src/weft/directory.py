@@ -3,7 +3,8 @@
 `crawl.toml` has the settings as resolved, `seeds.txt` the seeds. A second run in the same directory goes on with the
 crawl. It may change how fast it is run and have it collect more, but not make it another crawl. Secrets (values of
 headers, a proxy's password) are in `secrets.toml`, which nobody but its owner can ever read; `crawl.toml` says only
-that they are there.
+that they are there. `hash.key` is what the crawl's frontiers hash URLs with, drawn when the crawl is made: it must not
+be known to those who are crawled, and it must not change (decision 0033).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,16 +25,20 @@ from weft.errors import UsageError, WeftError
 from weft.frontier.scope import changes
 from weft.settings import load_toml
 from weft.store.files import sync_folder, writing
+from weft.store.sealed import LIST
 from weft.version import __version__
 
 if TYPE_CHECKING:
     from weft.engine.application import Application, Together
 
-FORMAT = 2  # of the directory; another one is not read
+FORMAT = 3  # of the directory; another one is not read
 SECRETS = "secrets.toml"
+KEY = "hash.key"
+SECRET = 16  # bytes of the secret in it
 # Everything that a crawl puts into its directory.
-_FILES = ("crawl.toml*", "secrets.toml*", "seeds.txt*", "frontier.db*", ".lock")
-_OURS = (*_FILES, "workers", "log", "volumes", "pages", "links", "urls")
+_FILES = ("crawl.toml*", "secrets.toml*", "hash.key*", "seeds.txt*", "frontier.db*", ".lock")
+_FIRST = ("crawl.toml.new", "secrets.toml*", "hash.key*", "seeds.txt*", ".lock")  # before `crawl.toml` is there
+_OURS = (*_FILES, LIST, "workers", "log", "volumes", "pages", "links", "urls", "damaged", ".repair")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +68,7 @@ def check_directory(plan: Plan) -> None:
     out = plan.out
     record = out / "crawl.toml"
     if not record.exists():
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        if out.exists() and (not out.is_dir() or any(not _is_one_of(path, _FIRST) for path in out.iterdir())):
             raise UsageError("this is not empty, and no crawl of ours", where=str(out), todo="choose another --out")
         return
     known = load_toml(record)
@@ -155,14 +161,48 @@ def write_settings(plan: Plan) -> None:
         f'[crawl]\nformat = {FORMAT}\nversion = "{__version__}"\n'
         f'ordering = "{plan.ordering}"\nseeds = "{_digest(plan.seeds)}"\n\n'
     )
-    secrets = plan.settings.secrets_toml()
-    if secrets:
-        _put(plan.out / SECRETS, f"# Secrets of this crawl: for its owner only.\n\n{secrets}", mode=0o600)
+    private = plan.settings.secrets_toml()
+    if not (plan.out / "crawl.toml").exists():
+        draw_secret(plan.out)
+    if private:
+        _put(plan.out / SECRETS, f"# Secrets of this crawl: for its owner only.\n\n{private}", mode=0o600)
     _put(plan.out / "seeds.txt", "\n".join(plan.seeds) + "\n")
     _put(plan.out / "crawl.toml", head + plan.settings.to_toml())
-    if not secrets:
+    if not private:
         with writing(plan.out / SECRETS):
             (plan.out / SECRETS).unlink(missing_ok=True)
+
+
+def draw_secret(out: Path) -> None:
+    """Draw what a crawl's frontiers hash URLs with, and put it where only its owner can read it."""
+    secret = secrets.token_bytes(SECRET)
+    _put(out / KEY, f"{secret.hex()} {_check_of(secret)}\n", mode=0o600)
+
+
+def secret_of(out: Path) -> bytes:
+    """What a crawl's frontiers hash URLs with."""
+    path = out / KEY
+    try:
+        text, _, check = path.read_text(encoding="ascii").strip().partition(" ")
+        secret = bytes.fromhex(text)
+    except (OSError, ValueError) as error:
+        what = error.strerror if isinstance(error, OSError) else "it is damaged"
+        raise _no_secret(path, str(what)) from error
+    if len(secret) != SECRET or check != _check_of(secret):
+        raise _no_secret(path, "it is damaged")
+    return secret
+
+
+def _check_of(secret: bytes) -> str:
+    return hashlib.sha256(secret).hexdigest()[:16]
+
+
+def _no_secret(path: Path, what: str) -> WeftError:
+    return WeftError(
+        f"the crawl's hash key cannot be read: {what}",
+        where=str(path),
+        todo=f"put it back from a copy, or have `weft repair {path.parent}` make the frontier anew with another",
+    )
 
 
 def _put(path: Path, text: str, *, mode: int = 0o666) -> None:
@@ -185,7 +225,7 @@ def remove_crawl(out: Path) -> None:
         return  # new, or refused by `check_directory`
     with locked(out):
         found = sorted(out.iterdir())
-        foreign = [path.name for path in found if not any(path.match(pattern) for pattern in _OURS)]
+        foreign = [path.name for path in found if not _is_one_of(path, _OURS)]
         if foreign:
             raise UsageError(
                 f"there is more here than a crawl, and nothing was removed: {', '.join(foreign)}",
@@ -198,6 +238,10 @@ def remove_crawl(out: Path) -> None:
                     shutil.rmtree(path)
                 else:
                     path.unlink()
+
+
+def _is_one_of(path: Path, patterns: tuple[str, ...]) -> bool:
+    return any(path.match(pattern) for pattern in patterns)
 
 
 @contextmanager

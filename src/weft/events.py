@@ -40,7 +40,19 @@ class Fault(msgspec.Struct, frozen=True, gc=False):
     of_application: bool = False
 
 
-Event = Fetched | Stopped | Fault
+class OutageBegan(msgspec.Struct, frozen=True, gc=False):
+    """Nobody can be reached, which is no site's fault: visits wait."""
+
+    cause: str
+
+
+class OutageEnded(msgspec.Struct, frozen=True, gc=False):
+    """Somebody was reached again."""
+
+    seconds: float  # that it took
+
+
+Event = Fetched | Stopped | Fault | OutageBegan | OutageEnded
 Listener = Callable[[Event], None]
 
 

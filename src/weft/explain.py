@@ -4,6 +4,9 @@ grounds.
 Three sources are asked in turn: the rows of its fetches, the frontier's log (it waits, or was refused when its turn
 came), and the rules themselves, evaluated again: a refusal of a rule is not written down. What whoever runs the crawl
 has said since it began, in its scope and on its blacklist, is in the global frontier.
+
+Rows and log are asked by the text of the URL. Where a page was found, and who links to it, is known by ids alone: where
+several URLs have one id, which somebody may have arranged, all of them are named.
 """
 
 from __future__ import annotations
@@ -15,15 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import Settings
+from weft.engine.robots import MOST_HOPS
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.inspect import Ledger, Standing
 from weft.frontier.scope import Scope
 from weft.frontier.sites import SiteMemory
-from weft.model import Kind, Reason
+from weft.model import FIRST_REQUISITE, Kind, Reason
 from weft.parse.robots import parse_robots
 from weft.store.reading import CrawlFiles
 from weft.urls import fingerprint, host_of, literal_address, normal_form, origin_of, site_of, target_of
+
+_CHAINED = (Kind.REDIRECT, Kind.MAP, *(each for each in Kind if each >= FIRST_REQUISITE))  # as deep as what leads there
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,14 +91,14 @@ def _scope(out: Path, settings: Settings) -> Scope:
 
 
 def _explain(url: str, files: CrawlFiles, settings: Settings, scope: Scope, ledgers: list[Ledger]) -> Explanation:
-    url_id = fingerprint(url)
-    rows = files.rows(url_id)
-    found = [(ledger, standing) for ledger in ledgers if (standing := ledger.standing(url_id)) is not None]
+    rows = files.fetches(url)
+    found = [(ledger, standing) for ledger in ledgers if (standing := ledger.standing(url)) is not None]
     again = bool(found) and found[0][1].state == "pending"  # it was fetched, and is to be fetched once more
     if rows and (rows[-1]["final"] or not found) and not again:
-        return _fetched(url, rows, found[0][1] if found else None)
+        return _fetched(url, rows, _origin(found[0][1], files) if found else None)
     if found:
         answer = _standing(url, *found[0], settings, scope.blacklist)
+        answer.because.insert(0, _origin(found[0][1], files))
         answer.fetches = rows
         if answer.state != "refused" or Reason.SITE_FAILED.value in answer.verdict:
             answer.because += _out_of_reach(url, files, found[0][1].memory)
@@ -100,7 +106,7 @@ def _explain(url: str, files: CrawlFiles, settings: Settings, scope: Scope, ledg
     return _by_rules(url, files, scope, ledgers)
 
 
-def _fetched(url: str, rows: list[dict[str, Any]], standing: Standing | None) -> Explanation:
+def _fetched(url: str, rows: list[dict[str, Any]], origin: str | None) -> Explanation:
     row = rows[-1]
     state = "fetched" if row["reason"] is None else "failed"
     if row["reason"] is None:
@@ -112,8 +118,8 @@ def _fetched(url: str, rows: list[dict[str, Any]], standing: Standing | None) ->
         answer.because.append(f"It redirects to {row['redirect']}.")
     if row["duplicate_of"]:
         answer.because.append("Its content was stored before, under another URL; a revisit record says so.")
-    if standing is not None:
-        answer.because.append(_origin(standing))
+    if origin is not None:
+        answer.because.append(origin)
     return answer
 
 
@@ -126,7 +132,7 @@ def _cut(row: dict[str, Any]) -> str:
 
 
 def _standing(url: str, ledger: Ledger, standing: Standing, settings: Settings, blacklist: Blacklist) -> Explanation:
-    because = [_origin(standing)]
+    because: list[str] = []
     memory = standing.memory
     no = _robots(url, ledger, settings) or _blacklisted(url, memory, blacklist)
     if standing.state == "refused":
@@ -152,7 +158,12 @@ def _standing(url: str, ledger: Ledger, standing: Standing, settings: Settings, 
 def _out_of_reach(url: str, files: CrawlFiles, memory: SiteMemory | None) -> list[str]:
     """Why its site could not be visited, as far as its robots.txt tells: that is asked for first."""
     robots = f"{origin_of(url)}/robots.txt"
-    rows = files.rows(fingerprint(robots))
+    rows = files.fetches(robots)
+    for _ in range(MOST_HOPS):  # it may lie elsewhere
+        if not rows or rows[-1]["reason"] is not None or not rows[-1]["redirect"]:
+            break
+        robots = rows[-1]["redirect"]
+        rows = files.fetches(robots)
     reason = rows[-1]["reason"] if rows else None
     if reason is None or reason == Reason.STATUS_4XX.value:
         return []
@@ -166,15 +177,19 @@ def _by_rules(url: str, files: CrawlFiles, scope: Scope, ledgers: list[Ledger]) 
         for seed in ledger.scope:
             scope.admit(seed)
     linked = files.linked_from(fingerprint(url))
-    sources = [rows for rows in (files.rows(link.source) for link in linked) if rows]
-    depths = [rows[-1]["depth"] + 1 for rows in sources]
+    rows = [row for link in linked for row in files.rows(link.source)]
+    sources = list(dict.fromkeys(row["url"] for row in rows))
     kind = Kind[linked[0].kind.upper()] if linked else Kind.A
-    answers = list(scope.trace(url, kind, min(depths, default=1)))
+    depth = min((row["depth"] + (kind not in _CHAINED) for row in rows), default=1)
+    answers = list(scope.trace(url, kind, depth, _steps(kind, sources, ledgers)))
     if linked:
         answers.append((Reason.NOFOLLOW, all(link.nofollow for link in linked)))
     rules = {reason.value: "refuses" if refused else "agrees" for reason, refused in answers}
     reason = next((reason for reason, refused in answers if refused), None)
-    because = [f"It is linked from {rows[-1]['url']}." for rows in sources]
+    because = [f"It is linked from {source}." for source in sources]
+    if linked:
+        others = [other for other in files.urls(fingerprint(url)) if other != url]
+        because += [f"Links are known by ids, and {other} has the same: it may be what is linked." for other in others]
     if reason is not None:
         verdict = f"It is not crawled: {_named(reason)}."
         return Explanation(url=url, state="refused", verdict=verdict, because=because, rules=rules)
@@ -188,11 +203,19 @@ def _by_rules(url: str, files: CrawlFiles, scope: Scope, ledgers: list[Ledger]) 
     return Explanation(url=url, state="unknown", verdict=verdict, because=because, rules=rules)
 
 
-def _origin(standing: Standing) -> str:
-    kind = Kind(standing.entry.kind).name.lower()
-    if standing.found_on is None:
+def _steps(kind: Kind, sources: list[str], ledgers: list[Ledger]) -> int:
+    """How far down a chain of its kind a URL is, by the shortest way: from these pages."""
+    found = [standing.entry for ledger in ledgers for source in sources if (standing := ledger.standing(source))]
+    longer = [entry.steps + 1 if entry.kind in _CHAINED else int(kind == Kind.REDIRECT) for entry in found]
+    return min(longer, default=0)
+
+
+def _origin(standing: Standing, files: CrawlFiles) -> str:
+    kind, via = Kind(standing.entry.kind).name.lower(), standing.entry.via
+    sources = files.urls(via, "pages") if via else []
+    if not sources:
         return f"It is a {kind}." if kind == "seed" else f"It was named as a {kind}."
-    return f"It was found first on {standing.found_on} ({kind}), {standing.entry.depth} links away from a seed."
+    return f"It was found first on {' or '.join(sources)} ({kind}), {standing.entry.depth} links away from a seed."
 
 
 def _named(reason: Reason) -> str:

@@ -29,8 +29,9 @@ from weft.clock import Clock
 from weft.config import Settings
 from weft.engine.progress import Counts, Statistics
 from weft.frontier.embedded import EmbeddedFrontier, Left
+from weft.frontier.pauses import noted
 from weft.frontier.politeness import wait_after
-from weft.frontier.sites import RobotsRecord, SiteMemory
+from weft.frontier.sites import SiteMemory, unpacked_robots
 from weft.parse.robots import parse_robots
 from weft.store.files import intact, sync_folder, writing
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:  # large, and loaded only when a worker is dissolved
     from weft.frontier.parcels import Estate
 
 _memory = msgspec.msgpack.Decoder(SiteMemory).decode
-_robots = msgspec.msgpack.Decoder(RobotsRecord).decode
 _AMONG = "workers of the last run"  # in the global frontier: for how many everything was handed over
 
 
@@ -102,7 +102,8 @@ def dissolve(out: Path, hub: EmbeddedFrontier, number: int, settings: Settings, 
     estate = Estate(log, lambda commit: intact(out, commit.marks), applied=row["applied"])
     try:
         last = estate.last or Commit()
-        seal_leftovers(out, last.marks, number)
+        _take_pauses(estate, noted(log))
+        seal_leftovers(out, last.marks, number, number=last.number)
         statistics = _totals(row["statistics"], last.counts)
         counts = msgspec.msgpack.encode(statistics.counts)
         batch_number = max(row["applied"], last.number)
@@ -163,6 +164,16 @@ def _totals(reported: bytes | None, committed: bytes) -> Statistics:
     return Statistics(counts=counts)
 
 
+def _take_pauses(estate: Estate, pauses: dict[str, float]) -> None:
+    """Have sites left alone as long as they asked for after the last commit."""
+    for number, name in enumerate(estate.names):
+        data = estate.states.get(number)
+        if name in pauses and data is not None:
+            memory = _memory(data)
+            memory.next_visit = max(memory.next_visit, pauses[name])
+            estate.states[number] = msgspec.msgpack.encode(memory)
+
+
 def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:
     """When each address may be visited again: w/4 behind the last opening.
 
@@ -177,7 +188,7 @@ def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:
             continue
         rest = max(0.0, memory.next_visit - now) / 4
         if not estate.clean:
-            files = [_robots(each).body for each in estate.robots.get(number, {}).values()]
+            files = [unpacked_robots(each).body for each in estate.robots.get(number, {}).values()]
             asked = [parse_robots(body or b"", settings.identity.product).crawl_delay or 0.0 for body in files]
             fixed = settings.overrides.of(estate.names[number]).wait
             rest = max(

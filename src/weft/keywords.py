@@ -49,9 +49,11 @@ class Keywords(TypedDict, total=False):
     """site: the seeds' sites with their www. or bare twin; domain: their registered domains; prefix: below the
     seeds' folders; list: exactly the seeds; all: everything."""
     include: list[str] | tuple[str, ...]
-    """Only URLs that match one of these regular expressions (seeds apart)."""
+    """Only URLs that match one of these regular expressions (seeds apart); of those with back-references or look-
+    around, only URLs of up to 500 characters."""
     exclude: list[str] | tuple[str, ...]
-    """No URL that matches one of these regular expressions."""
+    """No URL that matches one of these regular expressions; by those with back-references or look-around, no URL of
+    more than 500 characters either."""
     types: list[str] | tuple[str, ...]
     """Further media types to collect: application/pdf, image/*, pdf; '*/*' for all."""
     external: Literal["deep-link", "home-page", "combined"]
@@ -62,10 +64,18 @@ class Keywords(TypedDict, total=False):
     """Links away from a seed, for static pages."""
     max_depth_dynamic: int
     """Links away from a seed, for dynamic pages (a question mark, or .php and its like)."""
+    max_redirects: int
+    """Redirects in a row that are followed."""
     max_url: int
     """Characters of a URL."""
     max_site_pages: int
     """Pages of one site."""
+    max_page_sites: int
+    """New sites that one page may lead to."""
+    max_domain_sites: int
+    """Sites of one registered domain; what is below a public suffix (blogspot.com) is one."""
+    max_wildcard_sites: int
+    """Sites of one registered domain whose name servers know any name, be it ever so absurd."""
     max_bytes_page: int
     """Bytes of one page; the rest is cut off."""
     max_hostile: int
@@ -131,6 +141,8 @@ class Keywords(TypedDict, total=False):
     """Also collect what a page needs to be shown: images, style sheets, scripts."""
     link_text: bool
     """Also keep what each link says and its relations (rel), in the columns of links."""
+    max_links: int
+    """Links of one page, in their order on it; 50,000 of a sitemap, as its protocol has it."""
     max_expanded_bytes: int
     """A content that expands beyond this is not read."""
 
@@ -149,6 +161,9 @@ class Keywords(TypedDict, total=False):
     """Seconds to establish a connection."""
     max_header_bytes: int
     """An answer with a larger header is refused."""
+    max_bytes_coming: int
+    """Bytes that all answers of a worker may hold, beyond a megabyte each, until they are read; the one that began
+    first is cut then."""
     accept_encoding: str
     """Content codings to ask for; br and zstd are understood too, but archive readers do not replay them."""
     proxy: str

@@ -29,7 +29,6 @@ from weft.frontier.pace import Speed
 from weft.model import Reason
 from weft.settings import load_toml
 from weft.store.reading import CrawlFiles
-from weft.urls import fingerprint, signed
 
 _LOOK = 0.1  # seconds between two looks at whether a crawl has ended
 
@@ -75,6 +74,9 @@ class Status(msgspec.Struct, kw_only=True):
     refused: dict[str, int]  # by rule
     faults: int  # internal errors; log/faults.log has them
     application_faults: int  # exceptions of the application
+    outage: str  # why nobody can be reached at the moment; "" where somebody can
+    outage_seconds: float  # for how long
+    outages: int  # how often that was so, with this one
     restarted: int  # how often a worker was started again
     restarts: list[Restart]  # the last of these, with their causes
     moved: int  # groups that went from worker to worker while the crawl runs
@@ -82,7 +84,7 @@ class Status(msgspec.Struct, kw_only=True):
     volumes: int  # WARC files that are sealed
     disk_free: int  # bytes
     requisites: dict[str, int]  # parts of pages: fetched, good, failed, duplicates
-    truncated: dict[str, dict[str, int]]  # bodies cut by a limit, of pages and of requisites: by length or time
+    truncated: dict[str, dict[str, int]]  # cut by a limit, of pages, requisites and robots.txt: by length or time
     not_collected: dict[str, int]  # by media type, the most frequent first: what --types would take
     duplicates: int  # pages whose content was stored before
     max_bytes_page: int  # where bodies are cut
@@ -185,12 +187,12 @@ class Managed:
         self._hub.add(seeds, self._refused_by_type(seeds))
 
     def _refused_by_type(self, urls: list[str]) -> set[str]:
-        by_id = {signed(fingerprint(url)): url for url in urls}
-        reasons: dict[int, str | None] = {}
-        for batch in CrawlFiles(self.out).batches("pages", ["id", "final", "reason"]):
+        wanted = set(urls)
+        reasons: dict[str, str | None] = {}
+        for batch in CrawlFiles(self.out).batches("pages", ["url", "final", "reason"]):
             rows = zip(*batch.to_pydict().values(), strict=True)
-            reasons |= {url_id: reason for url_id, final, reason in rows if final and url_id in by_id}
-        return {by_id[url_id] for url_id, reason in reasons.items() if reason == Reason.TYPE.value}
+            reasons |= {url: reason for url, final, reason in rows if final and url in wanted}
+        return {url for url, reason in reasons.items() if reason == Reason.TYPE.value}
 
     # How it stands.
 
@@ -225,6 +227,9 @@ class Managed:
             refused=_most_first(counts.refused),
             faults=counts.faults,
             application_faults=counts.application_faults,
+            outage=now.outage,
+            outage_seconds=now.outage_seconds,
+            outages=counts.outages,
             restarted=restarted,
             restarts=[Restart(**each) for each in restarts],
             moved=total.moved,
@@ -237,7 +242,11 @@ class Managed:
                 "failed": counts.parts_failed,
                 "duplicates": counts.parts_duplicates,
             },
-            truncated={"pages": counts.truncated, "requisites": counts.parts_truncated},
+            truncated={
+                "pages": counts.truncated,
+                "requisites": counts.parts_truncated,
+                "robots": counts.robots_truncated,
+            },
             not_collected=_most_first(counts.unwanted),
             duplicates=counts.duplicates,
             max_bytes_page=load_toml(self.out / "crawl.toml").get("selection", {}).get("max_bytes_page", 0),

@@ -43,11 +43,17 @@ class Reason(Enum):
     BLACKLISTED = "blacklisted", False, "whoever runs the crawl has forbidden it (weft blacklist)"
     EXTENSION = "extension", False, "the file name says a media type that is not collected"
     DEPTH = "depth", False, "too many links away from the seeds"
+    CHAIN = "chain", False, "the chain is too long: of redirects, of sitemaps that name others, or of imports"
+    SITEMAPS = "sitemaps", False, "robots.txt names more sitemaps, or more on other domains, than are read"
     SITE_PAGES = "site-pages", False, "the site has reached its limit of pages"
+    WILDCARD = "wildcard", False, "the domain has any name, and has as many sites as are taken of such a domain"
     FRONTIER_FULL = "frontier-full", False, "its worker knows as many URLs as it can; with more workers there is room"
+    PAGE_LINKS = "page-links", False, "the page has more links than the limit; those behind it are left out"
+    PAGE_SITES = "page-sites", False, "the page leads to more new sites than the limit"
+    DOMAIN_SITES = "domain-sites", False, "the registered domain has as many sites as it may have"
     NOFOLLOW = "nofollow", False, "the page or the link asks that it not be followed"
     PORT = "port", False, "the port is not for the web"
-    ADDRESS = "special-address", False, "the address is loopback, private or otherwise special, and not allowed"
+    ADDRESS = "special-address", False, "the URL names a loopback, private or otherwise special address: not allowed"
     CONTACT = "no-contact", False, "no contact was given, and the address is not loopback"
     ROBOTS = "robots", False, "robots.txt disallows the URL"
     ROBOTS_UNREACHABLE = "robots-unreachable", True, "robots.txt could not be had, which means: disallowed for now"
@@ -56,6 +62,11 @@ class Reason(Enum):
     # No answer came.
     DNS_NOT_FOUND = "dns-not-found", True, "the name does not exist, or has no address"
     DNS_FAILED = "dns-failed", True, "the name servers did not answer, or answered with an error"
+    DNS_SPECIAL = (
+        "dns-special",
+        True,
+        "the name has only special addresses (loopback, private …), which are not allowed; or its name server lies",
+    )
     CONNECT_REFUSED = "connect-refused", True, "the server refused the connection"
     CONNECT_TIMEOUT = "connect-timeout", True, "the connection was not established in time"
     CONNECT_FAILED = "connect-failed", True, "the connection could not be established (network unreachable, reset …)"
@@ -111,21 +122,25 @@ KINDS: Final = {kind.name.lower(): int(kind) for kind in Kind}
 """Kinds by their words, as columns have them."""
 
 
+_SEED, _REDIRECT = int(Kind.SEED), int(Kind.REDIRECT)  # asked for often, and an enumeration's members are slow to find
+
+
 def is_named(kind: int, depth: int) -> bool:
     """Is this a seed, or where a seed redirects to? Somebody asked for that very page, whatever its type."""
-    return kind == Kind.SEED or (kind == Kind.REDIRECT and depth == 0)
+    return kind == _SEED or (kind == _REDIRECT and depth == 0)
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
     """Leave to fetch one page now."""
 
     page: int  # its number in the local frontier; -1 for robots.txt
-    id: int  # the fingerprint of its URL
+    id: int  # the fingerprint of its URL, or of what else makes the request
     url: str
     depth: int
     kind: int
     via: int  # the id of the page where it was found first, 0 for a seed
     attempt: int  # 1 for the first
+    steps: int = 0  # redirects in a row that led to it; of a sitemap or a part: such as it above it
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
@@ -145,6 +160,7 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     fetched_at: float  # wall time when the request was sent
     took: float  # seconds from sending the request to the last byte
     closed: bool  # the connection is gone
+    ours: str = ""  # what failed on our own side, where that is why nothing came
 
 
 class Parsed(msgspec.Struct, frozen=True, gc=False):
@@ -160,3 +176,4 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     follow: bool  # False where the page asks that none of its links be followed
     reason: Reason | None  # why it could not be read, if so
     labels: list[tuple[str, str]] = []  # text and relations of the links, then of those in `nofollow`; if asked for
+    left_out: int = 0  # links beyond the limit of a page, which are not among these

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.directory import Plan
+from weft.directory import SECRET, Plan
 from weft.engine.gate import Gate
 from weft.ordering import Ordering, ordering_named
 from weft.ordering.priority import Priority
@@ -22,12 +22,13 @@ def ordering_of(plan: Plan) -> Ordering:
     return Priority() if plan.application is not None else ordering_named(plan.settings.running.ordering)
 
 
-def oracle_of(plan: Plan) -> Oracle:
-    """What a crawl's ordering is told from outside."""
+def oracle_of(plan: Plan, secret: bytes) -> Oracle:
+    """What a crawl's ordering is told from outside, for frontiers with this secret."""
+    from weft.frontier.keyed import Keyed
     from weft.frontier.oracle import Oracle
 
     running = plan.settings.running
-    return Oracle.read(getattr(ordering_of(plan), "needs", ()), running.scores, running.oracle)
+    return Oracle.read(getattr(ordering_of(plan), "needs", ()), running.scores, running.oracle, Keyed(secret))
 
 
 def gate_of(plan: Plan) -> Gate:
@@ -41,5 +42,5 @@ def check_parts(plan: Plan) -> Ordering:
     gate_of(plan)
     needs = getattr(ordering, "needs", ())
     if needs:
-        oracle_of(plan).check(ordering.name, needs)
+        oracle_of(plan, bytes(SECRET)).check(ordering.name, needs)  # the crawl has none yet, and nothing is looked up
     return ordering

@@ -7,11 +7,13 @@ sources, libraries and processor the cache was filled; as long as that holds, no
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -127,8 +129,16 @@ def _note(part: str) -> Path:
     if folder is None:
         beside = _HERE / "__pycache__"
         writable = os.access(beside if beside.exists() else _HERE, os.W_OK)
-        folder = str(beside) if writable else str(Path.home() / ".cache" / "weft")
+        folder = str(beside) if writable else str(_own_folder())
     return Path(folder) / f"{part}.ready"
+
+
+def _own_folder() -> Path:
+    """A folder of the user's; where there is no home, the one of `weft.compiled` among temporary files."""
+    with contextlib.suppress(RuntimeError):
+        if os.access(Path.home(), os.W_OK):
+            return Path.home() / ".cache" / "weft"
+    return Path(tempfile.gettempdir()) / f"weft-{os.getuid()}"
 
 
 def _read(note: Path) -> str:

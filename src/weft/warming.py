@@ -17,6 +17,7 @@ def warm_crawl() -> None:
     import numpy as np
 
     from weft.clock import VirtualClock
+    from weft.frontier.discovery import Links
     from weft.frontier.local import LocalFrontier
     from weft.frontier.politeness import Politeness
     from weft.frontier.retries import Retries
@@ -26,6 +27,7 @@ def warm_crawl() -> None:
     from weft.ordering import Ordering
     from weft.ordering.opic import Opic
     from weft.ordering.priority import Priority
+    from weft.parse.robots import parse_robots
     from weft.parse.tags import read_tags
     from weft.store.digests import Digests
     from weft.urls import UrlRules
@@ -44,6 +46,7 @@ def warm_crawl() -> None:
                 overrides=Overrides(),
                 rules=UrlRules(),
                 agent="weft",
+                secret=bytes(16),
                 capacity=1 << 10,
             )
             if again:
@@ -55,19 +58,21 @@ def warm_crawl() -> None:
                 if turn is not None:
                     frontier.give_back(visit, turn)
                     turn = frontier.turn(visit)
-                    frontier.url_of(0 if turn is None else turn.id)
+                    frontier.pages_of(["http://a.example/"])
+                    frontier.knows("http://a.example/")
                     if turn is not None:
-                        frontier.visited(turn, [turn.id, 1], [Kind.A, Kind.A])
+                        frontier.visited(turn, Links([], [Kind.A, Kind.A], None, [1, 2]))
                 frontier.enter(visit, "127.0.0.1")
                 frontier.leave(visit, took=0.0)
             frontier.commit(marks={})
             frontier.close()
     read_tags(b"<a href=x>")
+    parse_robots(b"User-agent: *\nDisallow: /*" + 1100 * b"a" + b"b$", "weft").allows("/")
     digests = Digests(most=4)
     for number in range(6):
         digests.find(bytes([number]) * 20)
-        digests.first(bytes([number]) * 20, number, 0.0)
-    digests.learn(["sha1:" + 32 * "A"], np.array([1], np.uint64), np.array([0.0]))
+        digests.first(bytes([number]) * 20, number, 0.0, number)
+    digests.learn(["sha1:" + 32 * "A"], np.array([1], np.uint64), np.array([0.0]), np.array([1]))
 
 
 def warm_simulator() -> None:

@@ -82,11 +82,20 @@ def widen(plan: Plan, hub: EmbeddedFrontier) -> list[str]:
         JoinedColumns(plan.out, Path(room)) as columns,
     ):
         admitted = columns.redirected_seeds()
-        old, new = (_Asked(rules, hub, admitted) for rules in (before, after))
+        let_in = [*hub.scope(), *admitted]
+        old, new = (_Asked(rules, hub.blacklist(), let_in) for rules in (before, after))
         links = _Links(columns, old, new)
         count = hub.offer_again(links.all(), scope=admitted, name=_NAME, value=_encoded(after))
     said = "; ".join(in_words(*change[:3]) for change in found) or "limits of single sites are others"
     return [f"the crawl is wider: {said}", f"{count:,} URLs that were refused or cut come in again"]
+
+
+def links_to_follow(
+    columns: JoinedColumns, settings: Settings, *, blacklist: list[str], admitted: list[str]
+) -> Iterator[Link]:
+    """Every link of a crawl to what was not fetched, that its rules let in."""
+    asked = _Asked(Rules.of(settings), blacklist, admitted)
+    return _Links(columns, None, asked).not_followed()
 
 
 def _encoded(rules: Rules) -> str:
@@ -95,9 +104,13 @@ def _encoded(rules: Rules) -> str:
 
 def _admits_more(found: list[Change], before: Rules, after: Rules) -> bool:
     """Can something come in that did not? A type may be wanted, a limit be higher."""
-    less = {"max_site_pages", "max_bytes_page", "max_hostile"}
+    less = {"max_redirects", "max_site_pages", "max_bytes_page", "max_hostile"}
+    found = [change for change in found if change.name not in _FROM_NOW_ON]
     higher = (change.now > change.was for change in found if change.name in less)
     return before.sites != after.sites or any(higher) or any(change.name not in less for change in found)
+
+
+_FROM_NOW_ON = {"max_page_sites", "max_domain_sites", "max_wildcard_sites"}  # nobody knows what these refused
 
 
 def _seal(out: Path) -> None:
@@ -113,17 +126,17 @@ def _seal(out: Path) -> None:
                     last = replayed.commit
             finally:
                 log.close()
-            seal_leftovers(out, last.marks, int(path.parent.name))
+            seal_leftovers(out, last.marks, int(path.parent.name), number=last.number)
 
 
 class _Asked:
     """Rules that are asked about links."""
 
-    def __init__(self, rules: Rules, hub: EmbeddedFrontier, admitted: list[str]) -> None:
+    def __init__(self, rules: Rules, blacklist: list[str], admitted: list[str]) -> None:
         self.selection = rules.selection
         self.scope = Scope(rules.selection)
-        self.scope.blacklist = Blacklist(hub.blacklist())
-        for url in (*hub.scope(), *admitted):
+        self.scope.blacklist = Blacklist(blacklist)
+        for url in admitted:
             self.scope.admit(url)
         sites = {name: SiteSettings(max_depth=depth, max_pages=most) for name, (depth, most) in rules.sites.items()}
         self._overrides = Overrides(sites=sites)
@@ -146,15 +159,16 @@ class _Links:
     """What comes in again."""
 
     columns: JoinedColumns
-    old: _Asked
+    old: _Asked | None  # None: nothing was let in before
     new: _Asked
 
     def all(self) -> Iterator[Link]:
         """Pages that were fetched first, then links that were not followed."""
         yield from self._fetched()
-        yield from self._refused()
+        yield from self.not_followed()
 
     def _fetched(self) -> Iterator[Link]:
+        assert self.old is not None
         limits = self.old.selection.max_bytes_page, self.new.selection.max_bytes_page
         for url, word, depth, via, declared, reason, size in self.columns.unfinished():
             kind = KINDS[word]
@@ -165,15 +179,20 @@ class _Links:
             if comes and not self.new.refuse(url, kind, depth):
                 yield Link(url, kind, depth, via & _UNSIGNED, again=True)
 
-    def _refused(self) -> Iterator[Link]:
+    def not_followed(self) -> Iterator[Link]:
+        """Links to pages that were not fetched, where only the old rules are to blame."""
         external = self.new.selection.external
-        fuller = self.old.most_pages() != self.new.most_pages()  # which sites were full is not written down
+        # Which sites were full is not written down.
+        fuller = self.old is None or self.old.most_pages() != self.new.most_pages()
+        # Nor is how long a chain was.
+        longer = self.old is not None and self.old.selection.max_redirects < self.new.selection.max_redirects
         for url, word, depth, via, site in self.columns.not_fetched(by_site=external != "deep-link"):
             kind, meant = KINDS[word], [url]
             if external != "deep-link" and kind < FIRST_REQUISITE and site_of(url) != site:
                 home = f"{origin_of(url)}/"
                 meant = [home] if external == "home-page" else [home, url]
             for each in meant:
-                known = not fuller and not self.old.refuse(each, kind, depth)
+                known = not fuller and not (longer and kind == Kind.REDIRECT)
+                known = known and self.old is not None and not self.old.refuse(each, kind, depth)
                 if not known and not self.new.refuse(each, kind, depth):
                     yield Link(each, kind, depth, via & _UNSIGNED)

@@ -17,15 +17,17 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import uvloop
 
 from weft.clock import Clock, SystemClock
-from weft.compiled import give_back_compiler
+from weft.compiled import AddressSpaceError, give_back_compiler
 from weft.config import Settings
-from weft.directory import Plan, stored_plan
+from weft.directory import Plan, secret_of, stored_plan
+from weft.engine.descriptors import room_for
 from weft.engine.exchange import Asker
 from weft.engine.hosting import Hosted, described
 from weft.engine.marker import Marker
@@ -35,10 +37,10 @@ from weft.engine.stopping import Stopping
 from weft.engine.wires import Wires
 from weft.engine.worker import Worker
 from weft.errors import WeftError
-from weft.events import Bus, Event, Fault
+from weft.events import Bus, Event, Fault, OutageBegan, OutageEnded
 from weft.fetch.dns import Resolver
 from weft.fetch.transport import Transport
-from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.embedded import EmbeddedFrontier, patience
 from weft.frontier.local import LocalFrontier
 from weft.ordering.reranking import Reranking
 from weft.parse.apart import Apart
@@ -69,8 +71,29 @@ async def work(
     stopping: Stopping | None = None,
 ) -> str:
     """Do a worker's part of a crawl; why it stopped. What there is to tell is said as it happens."""
+    try:
+        return await _work(plan, number, hub, clock, watch, say, stopping)
+    except AddressSpaceError as error:
+        raise WeftError(
+            str(error),
+            todo="raise `ulimit -v` (mostly it is unlimited): little of what is reserved is ever used; a cgroup limits "
+            "what is, such as systemd-run --user --scope -p MemoryMax=4G weft crawl …",
+        ) from error
+
+
+async def _work(
+    plan: Plan,
+    number: int,
+    hub: EmbeddedFrontier,
+    clock: Clock,
+    watch: Watch,
+    say: Callable[[str], None],
+    stopping: Stopping | None,
+) -> str:
     settings, out = plan.settings.revealed(), plan.out
+    politeness = replace(settings.politeness, connections=room_for(settings.politeness.connections, say))
     loop = asyncio.get_running_loop()
+    secret = secret_of(out)
     own = out / "workers" / str(number)
     own.mkdir(parents=True, exist_ok=True)
     begun = hub.begin(number, pid=os.getpid())
@@ -80,7 +103,7 @@ async def work(
         settings.storing,
         info=_warcinfo(settings, out),
         chance=chance,
-        url_of=lambda url_id: frontier.url_of(url_id),  # noqa: PLW0108  it is made below
+        url_of=lambda page: frontier.url_of(page),  # noqa: PLW0108  it is made below
         worker=number,
         pulse=lambda: pulse.beat(),  # noqa: PLW0108  so is this
     )
@@ -88,19 +111,20 @@ async def work(
         path=own / "frontier.log",
         clock=clock,
         ordering=ordering_of(plan),
-        politeness=settings.politeness,
+        politeness=politeness,
         selection=settings.selection,
         retries=settings.retries,
         overrides=settings.overrides,
         rules=settings.urls,
         agent=settings.identity.product,
+        secret=secret,
         note=store.note_url,
         reranking=Reranking(
             pages=settings.running.rerank,
             delay=settings.running.rerank_delay,
             iterations=settings.running.rerank_iterations,
         ),
-        oracle=oracle_of(plan),
+        oracle=oracle_of(plan, secret),
         seed=settings.running.random_seed,
         private=plan.private,
     )
@@ -112,22 +136,23 @@ async def work(
     if frontier.behind:
         frontier.keep(hub.held(number))
     _tell_of_losses(frontier, bus)
-    seal_leftovers(out, last.marks if last is not None else {}, number)
-    known_contents(out, store.digests, number)
+    seal_leftovers(out, last.marks if last is not None else {}, number, number=last.number if last is not None else 0)
+    store.before = frontier.number
+    known_contents(out, store.digests, frontier.pages_of, number)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.spent = progress.counts.pages
     frontier.restore_refusals(progress.counts.refused)
     frontier.found.unwanted = progress.begin(settings.selection.max_bytes_page, frontier.scope.wanted)
     log = CrawlLog(out / "log" / "crawl.log", rotation)  # of all workers: a write at the end of a file is whole
-    bus.subscribe(progress.on_event)
-    bus.subscribe(log.on_event)
+    for listener in (progress.on_event, log.on_event, lambda event: _tell_of_outages(event, say)):
+        bus.subscribe(listener)
     apart = Apart(settings.reading, settings.identity.product)
     marker = Marker(own / "reading")
     resolver = Resolver(loop, clock, settings.naming)
     transport = Transport(loop, clock, settings.fetching)
     wires = Wires(
         clock=clock,
-        network=LiveNetwork(transport, resolver, settings.fetching),
+        network=LiveNetwork(transport, resolver, settings.fetching, chance),
         frontier=frontier,
         parser=Parser(settings.reading, settings.identity.product, largest=LARGE),
         apart=apart,
@@ -145,7 +170,7 @@ async def work(
         gate=gate_of(plan),
         bus=bus,
         progress=progress,
-        politeness=settings.politeness,
+        politeness=politeness,
         application=None
         if plan.application is None
         else Hosted(plan.application, bus, strict=settings.running.strict_application),
@@ -171,6 +196,14 @@ async def work(
         log.close()
         frontier.close()
     return worker.why
+
+
+def _tell_of_outages(event: Event, say: Callable[[str], None]) -> None:
+    """Say when nobody can be reached, and when somebody is again."""
+    if isinstance(event, OutageBegan):
+        say(f"nobody can be reached: {event.cause}; sites wait, nothing counts against them, and weft tries again")
+    elif isinstance(event, OutageEnded):
+        say(f"somebody was reached after {event.seconds:.0f} s; the crawl goes on")
 
 
 def _tell_of_losses(frontier: LocalFrontier, bus: Bus) -> None:
@@ -281,7 +314,7 @@ def main(arguments: list[str]) -> int:
 
     try:
         plan = stored_plan(out)
-        hub = EmbeddedFrontier(out / "frontier.db")
+        hub = EmbeddedFrontier(out / "frontier.db", patience=patience(plan.settings.watching.hung_after))
         try:
             with rare_collections():
                 uvloop.run(work(plan, number, hub, SystemClock(), lambda _statistics: None, say))

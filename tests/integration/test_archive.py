@@ -21,9 +21,9 @@ from warcio.archiveiterator import ArchiveIterator
 from weft.errors import WeftError
 from weft.fetch.headers import parse_head
 from weft.model import Kind, Page, Parsed, Turn
-from weft.store.files import intact
+from weft.store.files import SETTLED, intact
 from weft.store.reading import CrawlFiles
-from weft.store.store import SETTLED, Store
+from weft.store.store import Store
 from weft.store.volumes import Storing
 
 WALL = 1_700_000_000.25
@@ -68,7 +68,7 @@ class Archive:
         self.urls: dict[int, str] = {}
         self.commits = 0
         info = {"software": "weft", "operator": "Žofie"}
-        self.store = Store(out, Storing(**settings), info=info, chance=random.Random(1), url_of=self.urls.get)
+        self.store = Store(out, Storing(**settings), info=info, chance=random.Random(1), url_of=self.urls.__getitem__)
 
     def put(self, url: str, head: bytes, body: bytes, cut: str = "") -> None:
         """Store an exchange as the loop does."""

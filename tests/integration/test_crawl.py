@@ -303,7 +303,7 @@ def test_special_addresses__are_not_visited_by_a_crawl_of_public_seeds(plain: Be
     before = len(plain.log())
     settings = settings_for(plain, allow_address=[], contact="https://me.example/")
     run(Plan(seeds=plain.seeds()[:5], out=tmp_path / "crawl", settings=settings))
-    assert {reason for (reason,) in rows(tmp_path / "crawl", "reason")} == {"special-address"}
+    assert {reason for (reason,) in rows(tmp_path / "crawl", "reason")} == {"dns-special"}
     assert len(plain.log()) == before
 
 
@@ -318,6 +318,8 @@ def test_memory__of_the_frontier_is_reserved_not_taken(full_crawl: Path) -> None
     names = {path.name for path in full_crawl.iterdir()}
     assert names == {
         "crawl.toml",
+        "hash.key",
+        "sealed.log",
         "seeds.txt",
         ".lock",
         "log",

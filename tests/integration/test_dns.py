@@ -171,7 +171,7 @@ async def test_failure__is_not_the_same_as_no_name(fault: int | None) -> None:
     """A server that fails, refuses or keeps silent gives another reason, kept for a shorter time."""
     async with bench({("a.test", A): fault}, dns_negative=300.0, dns_timeout=0.3) as dns:
         assert await dns.ask("a.test") == Answer((), Reason.DNS_FAILED, 1030.0)
-        assert all(kind == A for _, kind in dns.zone.asked)
+        assert all(kind == A for name, kind in dns.zone.asked if name)  # the root's name is empty
 
 
 @live

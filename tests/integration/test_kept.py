@@ -50,7 +50,7 @@ def test_cut__is_told_wherever_one_looks(tmp_path: Path, capsys: pytest.CaptureF
         assert summary.counts.truncated == {"length": 1}
         assert summary.counts.parts_truncated == {}
         with managing(out) as managed:
-            assert managed.status().truncated == {"pages": {"length": 1}, "requisites": {}}
+            assert managed.status().truncated == {"pages": {"length": 1}, "requisites": {}, "robots": {}}
         status = said(capsys, "status", str(out))
         assert "--max-bytes-page" in status
         assert "1 kB" in status

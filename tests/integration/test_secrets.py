@@ -62,7 +62,9 @@ def test_headers__are_sent_and_kept_with_the_secrets(site: Login, tmp_path: Path
 def test_secrets__are_there_when_a_crawl_goes_on(site: Login, tmp_path: Path) -> None:
     """A worker process and a later run read them again; without the file they say what is missing."""
     out = tmp_path / "out"
-    weft.crawl(f"{site.url}login", out, headers={"X-Key": TOKEN}, proxy=f"http://me:{TOKEN}@127.0.0.1:9", **QUICK)
+    weft.crawl(
+        f"{site.url}login", out, headers={"X-Key": TOKEN}, proxy=f"http://me:{TOKEN}@127.0.0.1:9", max_time=1.0, **QUICK
+    )
     settings = stored_plan(out).settings
     assert settings.fetching.headers == {"X-Key": TOKEN}
     assert settings.fetching.proxy == f"http://me:{TOKEN}@127.0.0.1:9"

@@ -964,6 +964,24 @@ async def test_tls__a_server_that_just_hangs_up_has_said_everything(authority: t
     assert (page.reason, page.truncated, page.body, page.closed) == (None, "", b"hello", True)
 
 
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Ty"], ids=["nothing", "half a header"])
+@live
+async def test_tls__a_server_that_hangs_up_before_its_header_is_whole_has_said_nothing(
+    answer: bytes, authority: trustme.CA
+) -> None:
+    """It is asked again, as it would be without TLS; nothing is there that could be whole."""
+
+    async def hang_up(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(answer)
+        peer.writer.transport.abort()
+
+    async with serving(hang_up, tls=tls_context(authority.issue_cert("site.test"))) as server, client() as weft:
+        page = await weft.page(weft.connect(server.port), scheme="https")
+    assert page.reason is (Reason.RESET if answer else Reason.NO_ANSWER)
+    assert page.reason.retry
+
+
 @live
 async def test_tls__a_content_that_breaks_off_is_still_broken(authority: trustme.CA) -> None:
     """Where a length was declared, hanging up before it is reached is a broken connection."""
@@ -1071,6 +1089,29 @@ async def test_proxy__a_refused_tunnel_is_the_proxys_failure(status: bytes) -> N
     async with serving(once(answer)) as proxy, client(proxy=f"http://127.0.0.1:{proxy.port}") as weft:
         page = await weft.page(proxied("site.test", 443), scheme="https")
     assert (page.reason, page.status, page.head, page.body) == (Reason.PROXY, 0, b"", b"")
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "https_proxy", "all_proxy", "ALL_PROXY"])
+@live
+async def test_proxy__of_the_environment_is_not_used(
+    name: str, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crawl does what its settings say: nobody's shell sends its traffic elsewhere."""
+    tls = tls_context(authority.issue_cert("site.test"))
+    async with serving(answering(HELLO)) as plain, serving(answering(HELLO), tls=tls) as safe, client() as weft:
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+        for server, scheme in ((plain, "http"), (safe, "https")):
+            page = await weft.page(weft.connect(server.port), scheme=scheme)
+            assert (page.status, page.reason) == (200, None)
+
+
+@live
+async def test_proxy__of_the_settings_is_used_whatever_the_environment_excepts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """no_proxy is for other programs."""
+    monkeypatch.setenv("no_proxy", "*")
+    async with serving(answering(HELLO)) as proxy, client(proxy=f"http://127.0.0.1:{proxy.port}") as weft:
+        page = await weft.page(proxied("site.test"))
+        assert (page.status, len(proxy.peers)) == (200, 1)
 
 
 @live

@@ -262,22 +262,15 @@ def test_clean__seals_and_removes_and_leaves_the_rest(interrupted: Path, tmp_pat
     assert again == cleaning.Cleaned(), "there is nothing more to do"
 
 
-def test_clean__hands_over_what_a_dead_worker_left(interrupted: Path, tmp_path: Path) -> None:
-    """A worker whose log is gone: its groups are free again and start over with their seeds, and are named."""
+def test_clean__leaves_a_damaged_crawl_alone(interrupted: Path, tmp_path: Path) -> None:
+    """A worker whose log is gone: to clean up would be to delete what it had stored."""
     out = tmp_path / "crawl"
     shutil.copytree(interrupted, out)
-    held = {parcel.group for parcel in parcels_of(out / "workers" / "1" / "frontier.log")}
     shutil.rmtree(out / "workers" / "1")
-    done = clean_crawl(out)
-    (handed,) = done.handed_over
-    assert handed.worker == 1
-    assert handed.lost, "what it knew beyond its last messages is gone"
-    assert set(handed.lost) <= held
-    hub = EmbeddedFrontier(out / "frontier.db")
-    waiting = dict(hub._base.execute("select name, waiting from groups where holder is null").fetchall())
-    hub.close()
-    assert all(waiting[group] > 0 for group in held), "each has its seeds"
-    assert clean_crawl(out).handed_over == []
+    before = state_of(out)
+    with pytest.raises(WeftError, match=r"workers/1/frontier\.log: it is missing"):
+        clean_crawl(out)
+    assert state_of(out) == before
 
 
 def test_clean__is_refused_while_the_crawl_runs(interrupted: Path, tmp_path: Path) -> None:

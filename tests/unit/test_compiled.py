@@ -85,3 +85,44 @@ def test_find_byte__is_the_next_place_or_the_length(data: bytes, at: int, sign: 
     """As `bytes.find` has it, from any place on."""
     place = data.find(bytes([sign]), at)
     assert find_byte(np.frombuffer(data, np.uint8), at, sign) == (place if place >= 0 else len(data))
+
+
+PLAIN = """
+from weft.compiled import compiled
+
+@compiled
+def answer():
+    return 42
+"""
+
+
+def test_cache__is_among_temporary_files_where_no_other_place_can_be_written(tmp_path: Path) -> None:
+    """In a folder that only its owner can write; one that anybody can write is not used, as what lies there is run."""
+    code, room = tmp_path / "code", tmp_path / "room"
+    code.mkdir()
+    room.mkdir()
+    (code / "plain.py").write_text(PLAIN)
+    script = "import plain\nassert plain.answer() == 42"
+    surroundings = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    surroundings["NUMBA_CACHE_LOCATOR_CLASSES"] = "UserProvidedCacheLocator"  # as where no other place can be written
+    surroundings |= {"TMPDIR": str(room), "PYTHONPATH": os.pathsep.join([str(code), *sys.path])}
+
+    def run() -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", script]
+        return subprocess.run(command, env=surroundings, capture_output=True, text=True, check=False)
+
+    assert run().stderr == ""
+    (folder,) = room.iterdir()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert list(folder.rglob("plain.answer*"))
+    folder.chmod(0o777)
+    assert "set NUMBA_CACHE_DIR" in run().stderr
+
+
+def test_reserve__says_that_address_space_is_limited() -> None:
+    """It is told from memory that is used up: more of it would not help."""
+    limit = "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))"
+    script = f"import resource, numpy\nfrom weft.compiled import AddressSpaceError, reserve\n{limit}\n"
+    script += "try:\n    reserve(8 << 30, numpy.uint8)\nexcept AddressSpaceError as error:\n    print(error)"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "8.6 GB of address space" in found.stdout

@@ -188,3 +188,14 @@ def test_settings__that_are_accepted_survive_their_file(
         file.write_text(text, encoding="utf-8", newline="")
         read_again = read_again.with_file(file)
     assert read_again == found
+
+
+@pytest.mark.parametrize("proxy", ["http://me:{}@h:1", "me:{}@h:1", "socks5h://{}@h:1", "http://{}:@h:1"])
+def test_proxy__has_its_password_or_token_among_the_secrets(proxy: str) -> None:
+    """Some take a token in the place of the user, and no password; `crawl.toml` has none of them."""
+    settings = Settings().with_values({"proxy": proxy.format("t0ken")}, where="a test")
+    assert settings.secret
+    assert "t0ken" not in settings.to_toml()
+    assert "h:1" in settings.to_toml()
+    assert proxy.format("t0ken") in settings.secrets_toml()
+    assert not Settings().with_values({"proxy": "http://h:1"}, where="a test").secret

@@ -52,6 +52,7 @@ _COMMANDS = (
     ("", "add", "manage:add", "Add seeds to a crawl."),
     ("", "stop", "manage:stop", "End a crawl's run: pages under way are finished, everything is written."),
     ("", "clean", "clean:clean", "Tidy up after a crawl that does not run."),
+    ("", "repair", "repair:repair", "Look for damaged files of a crawl, say what is lost, and mend the rest."),
     ("", "explain", "explain:explain", "Say why a URL was crawled or not."),
     ("", "show", "show:show", "Write a page as it was fetched to standard output."),
     (

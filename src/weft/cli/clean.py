@@ -20,8 +20,7 @@ def clean(
     """Tidy up after a crawl that does not run.
 
     What dead workers left is handed over, files that a crash left open are sealed, and what no commit names is removed.
-    Refused while the crawl runs. Groups of which a dead worker left no record start over, from the seeds and links
-    that are known.
+    Refused while the crawl runs, and where it is damaged: see `weft repair`.
     """
     done = clean_crawl(crawl)
     if json:

@@ -64,7 +64,8 @@ def _line(now: Statistics) -> str:
     return (
         f"{counts.seconds:7.0f} s  {counts.pages} pages  {now.pages_rate:.1f} pages/s  {size(now.bytes_rate)}/s  "
         f"{now.active} sites active, {now.waiting} waiting  {now.pending} pages pending  "
-        f"{sum(counts.reasons.values())} errors{'  paused: weft resume' if now.paused else ''}{_in(_left(now))}"
+        f"{sum(counts.reasons.values())} errors{'  paused: weft resume' if now.paused else ''}{_in(_outage(now))}"
+        f"{_in(_left(now))}"
     )
 
 
@@ -72,9 +73,14 @@ def _in(text: str) -> str:
     return f"  {text}" if text else ""
 
 
+def _outage(now: Statistics) -> str:
+    """That nobody can be reached, and why."""
+    return f"nobody can be reached for {span(now.outage_seconds)}: {now.outage}" if now.outage else ""
+
+
 def _left(now: Statistics) -> str:
     """How long what is known will take, or what holds the crawl up."""
-    if not now.pending or now.paused:
+    if not now.pending or now.paused or now.outage:
         return ""
     if now.waiting and not now.ready and now.active < now.waiting:
         return f"politeness is the limit: {now.waiting:,} {'site rests' if now.waiting == 1 else 'sites rest'}"
@@ -111,6 +117,8 @@ def _panel(now: Statistics) -> Table:
         table.add_row(f"{sum(counts.reasons.values()):,}", f"errors: {shown}")
     if now.paused:
         table.add_row("paused", "weft resume lets it go on")
+    if outage := _outage(now):
+        table.add_row("waiting", outage)
     if left := _left(now):
         table.add_row("", left)
     table.add_row(f"{counts.seconds:,.0f} s", "Ctrl-C stops; the same command goes on")
@@ -146,7 +154,7 @@ def print_summary(summary: Summary) -> None:
             print_line(f"  {title}: " + ", ".join(f"{name} {count:,}" for name, count in table.items()))
     for line in left_out(
         {"fetched": counts.parts, "failed": counts.parts_failed, "duplicates": counts.parts_duplicates},
-        {"pages": counts.truncated, "requisites": counts.parts_truncated},
+        {"pages": counts.truncated, "requisites": counts.parts_truncated, "robots": counts.robots_truncated},
         counts.unwanted,
         summary.max_bytes_page,
     ):
@@ -210,6 +218,11 @@ def _troubles(summary: Summary) -> list[str]:
     """What went wrong inside, and where to read of it."""
     counts, log = summary.counts, summary.out / "log"
     lines = []
+    if counts.outages:
+        lines.append(
+            f"nobody could be reached {_count(counts.outages, 'time')}, for {span(counts.outage_seconds)} in all: "
+            f"see {log}/messages.log"
+        )
     if summary.restarted:
         lines.append(f"workers were started again {_count(summary.restarted, 'time')}: see {log}/messages.log")
         last = summary.restarts[-1]

@@ -27,12 +27,15 @@ def left_out(
             f"{failed}, {_many(requisites['duplicates'], 'duplicate')}"
         )
     cuts: dict[str, int] = {}
-    for each in truncated.values():
+    for what, each in truncated.items():
         for cause, count in each.items():
-            cuts[cause] = cuts.get(cause, 0) + count
+            key = what if what == "robots" else cause
+            cuts[key] = cuts.get(key, 0) + count
     for cause, count in cuts.items():
         were = "body was" if count == 1 else "bodies were"
-        if cause == "length":
+        if cause == "robots":
+            lines.append(f"{_many(count, 'robots.txt file')} read only as far as RFC 9309 demands (500 KiB)")
+        elif cause == "length":
             lines.append(f"{count:,} {were} cut at max_bytes_page ({_short(max_bytes)}): raise --max-bytes-page")
         else:
             lines.append(f"{count:,} {were} cut when the time for a page was up: raise --timeout")

@@ -13,7 +13,7 @@ from weft.errors import UsageError, WeftError
 from weft.fetch.headers import parse_head
 from weft.parse.decode import decode_content
 from weft.store.reading import CrawlFiles, ids_as_text
-from weft.urls import fingerprint, normal_form
+from weft.urls import normal_form
 
 
 def show(
@@ -30,7 +30,7 @@ def show(
     normal = normal_form(url)
     if type(normal) is not str:
         raise UsageError(f"this is no URL of the web: {url}", todo="give it as it stands in the log")
-    rows = [row for row in files.rows(fingerprint(normal)) if row["volume"] is not None]
+    rows = [row for row in files.fetches(normal) if row["volume"] is not None]
     if not rows:
         raise WeftError(f"{normal} is not in the archive", where=str(crawl), todo=f"weft explain {crawl} '{normal}'")
     row = rows[-1]

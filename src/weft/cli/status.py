@@ -62,13 +62,17 @@ def _state(found: Status) -> str:
     if found.running and found.over:
         return f"ending ({found.over})"
     if found.running:
-        return "running, paused" if found.paused else "running"
+        outage = f", but nobody can be reached for {_short(found.outage_seconds)}: {found.outage}"
+        return f"running{', paused' if found.paused else ''}{outage if found.outage else ''}"
     paused = ", paused" if found.paused else ""
     return f"not running{paused} (the last run ended: {found.over or 'interrupted or killed'})"
 
 
 def _troubles(found: Status) -> list[str]:
     lines = []
+    if found.outages:
+        times = "once" if found.outages == 1 else f"{found.outages} times"
+        lines.append(f"nobody could be reached {times}, which was no site's fault (log/messages.log)")
     if found.restarted:
         last = found.restarts[-1]
         cause = f": {last.cause}" if last.cause else ""

@@ -21,6 +21,7 @@ UNREACHED = frozenset(
     (
         Reason.DNS_NOT_FOUND,
         Reason.DNS_FAILED,
+        Reason.DNS_SPECIAL,
         Reason.CONNECT_REFUSED,
         Reason.CONNECT_TIMEOUT,
         Reason.CONNECT_FAILED,
@@ -30,10 +31,15 @@ UNREACHED = frozenset(
     )
 )
 
+# Nothing came, or not all of it: that may be our own failure.
+LOST = UNREACHED | {Reason.NO_ANSWER, Reason.TIMEOUT, Reason.RESET}
+
 _ACCEPT = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _CLOSE = "Connection: close"
 _NOT_KEPT = "(not kept)"  # stands for a secret in the archive
-_MOST_OF_A_SITEMAP = 50_000_000  # bytes, by the sitemaps protocol
+# Bytes as they come. The protocol has 50 MB of text, which servers compress to a tenth; what is sent is also written
+# down, and more than this would take others' time.
+_MOST_OF_A_SITEMAP = 8_000_000
 
 
 class Asker:
@@ -155,6 +161,11 @@ def verdict(page: Page) -> Reason | None:
     if 500 <= status < 600:
         return Reason.STATUS_5XX
     return Reason.STATUS
+
+
+def is_lost(page: Page) -> bool:
+    """Did nothing come, or not all of it, for whatever reason but a limit of ours?"""
+    return page.reason in LOST or page.truncated == "time"
 
 
 _CUT = {

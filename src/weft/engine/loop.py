@@ -16,19 +16,27 @@ from functools import partial
 
 from weft.engine.application import FetchedPage, Request
 from weft.engine.drive import Ask, Driver
-from weft.engine.exchange import UNREACHED, keeps_open, nothing_came, pause_of, redirect_of, verdict
-from weft.engine.robots import ask_robots
+from weft.engine.exchange import UNREACHED, is_lost, keeps_open, nothing_came, pause_of, redirect_of, verdict
+from weft.engine.following import follow_bit_by_bit, is_long
+from weft.engine.marker import Marker
+from weft.engine.probing import Probing, Way
+from weft.engine.robots import ask_robots, note_unsent
 from weft.engine.wires import Wires
 from weft.fetch.headers import header_values
 from weft.fetch.transport import Connection
+from weft.frontier.discovery import Links
 from weft.frontier.log import Entry
 from weft.frontier.schedule import Visit
 from weft.frontier.special import Special
 from weft.model import FIRST_REQUISITE, Kind, Page, Parsed, Reason, Turn
-from weft.parse.page import LargePage
+from weft.parse.tags import LargePage
 from weft.urls import fingerprint, literal_address, normal_form, origin_of
 
 _APART = Parsed("", "", "", "", "", [], [], follow=False, reason=None)  # stands for what is not known yet
+
+
+def _clear(marker: Marker, page: int, _done: None) -> None:
+    marker.clear(page)
 
 
 class Loop:
@@ -44,6 +52,8 @@ class Loop:
         self._again = False
         self.stopping = False
         self.lease = math.inf  # visits begin until then
+        self._suspects = wires.frontier.found.wildcards.suspects  # domains that may have any name
+        self._probing = Probing(wires, self._driver, self._visit, self._reach)
         if wires.application is not None:
             wires.frontier.on_refused = self._refused
 
@@ -55,6 +65,13 @@ class Loop:
         """Visits under way."""
         return self._driver.active
 
+    @property
+    def idle(self) -> bool:
+        """Is nothing under way, and nothing held up? Who cannot reach anybody has not done what is left to do: neither
+        does the crawl end, nor do sites that were set aside get their last chance.
+        """
+        return self.active == 0 and (not self._wires.outage.lasts or self._wires.frontier.exhausted)
+
     def pump(self) -> None:
         """Begin every visit that may begin now."""
         self._again = True
@@ -65,20 +82,42 @@ class Loop:
             self._again = False
             while (visit := self._next()) is not None:
                 self._driver.run(self._visit(visit))
+            if not self._wires.outage.calm and self._wires.outage.lasts and self._may_begin():
+                self._probing.look()
+        while self._suspects:
+            self._driver.run(self._suspect(self._suspects.pop()))
         self._pumping = False
         self._on_pumped()
 
+    def next_event(self) -> float | None:
+        """When something will change by itself."""
+        return self._probing.next_event() if self._wires.outage.lasts else self._wires.frontier.next_event()
+
+    def _may_begin(self) -> bool:
+        return not self.stopping and self._wires.clock.now() <= self.lease
+
     def _next(self) -> Visit | None:
-        if self.stopping or self._wires.clock.now() > self.lease:
+        wires, outage = self._wires, self._wires.outage
+        if self.stopping or wires.clock.now() > self.lease or (not outage.calm and (outage.cause or outage.suspected)):
             return None
-        return self._wires.frontier.visit()
+        return wires.frontier.visit()
+
+    def stop(self) -> None:
+        """Begin no more visits; those under way may finish their page."""
+        self.stopping = True
+        self._wires.outage.let_go()
+
+    async def _suspect(self, domain: str) -> None:
+        """A domain has many sites: ask whether its name servers know any name."""
+        wild = await self._wires.network.is_wildcard(domain)
+        self._wires.frontier.found.wildcards.answered(domain, wild=wild)
 
     def drop(self) -> None:
         """End the visits under way; their pages stay pending."""
         self.stopping = True
         self._driver.close()
 
-    async def _visit(self, visit: Visit) -> None:
+    async def _visit(self, visit: Visit) -> None:  # noqa: C901
         """One connection to one site: robots.txt where it is due, then up to k pages."""
         frontier, network, site = self._wires.frontier, self._wires.network, visit.site
         turn = frontier.turn(visit) if visit.errand is None else None
@@ -89,11 +128,12 @@ class Loop:
                 return
             if turn is not None and frontier.specials.of and not await self._promised(visit, turn):
                 return
-            address, reason = await self._reach(visit)
+            address, reason, ours = await self._reach(visit)
             if reason is not None:
-                pause = self._unreached(visit, turn, None, reason)
+                pause = await self._not_entered(visit, turn, address, reason, ours)
                 return
             if not frontier.enter(visit, address):
+                self._probing.no_place(visit)
                 if turn is not None:
                     frontier.give_back(visit, turn)
                 return
@@ -112,14 +152,20 @@ class Loop:
                     site, turn, special, last=visit.pages >= frontier.per_visit(site), now=self._wires.clock.wall()
                 )
                 page = await network.fetch(connection, request)
-                if page is None:
+                if page is None or (is_lost(page) and not await self._wires.counts(visit, turn, page)):
                     frontier.give_back(visit, turn)
+                    pause = self._probing.rest(visit)
                     break
                 took = page.took
                 parsed = self._read(turn, page)
                 if parsed is _APART:
-                    parsed = await Ask(partial(self._wires.apart.parse, page, turn.kind))
-                turn, pause = self._settle(visit, connection, turn, page, parsed)
+                    parsed = await self._read_apart(turn, page)
+                if turn.kind == Kind.REDIRECT and turn.depth == 0 and parsed is not None:
+                    frontier.arrive(site, turn.url)  # a seed's; before its links are looked at
+                followed = None
+                if parsed is not None and is_long(self._wires, parsed):
+                    followed = await follow_bit_by_bit(self._wires, visit, turn, parsed)
+                turn, pause = self._settle(visit, connection, turn, page, parsed, followed)
         finally:
             if connection is not None:
                 network.close(connection)
@@ -148,21 +194,55 @@ class Loop:
             specials.sending(turn.page)
         return True
 
-    async def _reach(self, visit: Visit) -> tuple[str, Reason | None]:
+    async def _reach(self, visit: Visit) -> Way:
         """The address to visit a site at, or why it is not visited."""
-        host = visit.site.host
-        address = literal_address(host)
-        if address is None:
-            if self._wires.network.proxied:
-                return host, None  # the proxy resolves it, and stands for where it leads
-            answer = await self._wires.network.resolve(host)
-            if answer.reason is not None:
-                return "", answer.reason
-            address = answer.addresses[0]
-        return address, self._wires.gate.refusal(address)
+        network, gate, host = self._wires.network, self._wires.gate, visit.site.host
+        literal = literal_address(host)
+        if literal is not None:
+            return Way(literal, gate.refusal(literal))
+        if network.proxied:
+            return Way(host, None)  # the proxy resolves it, and stands for where it leads
+        answer = await network.resolve(host)
+        if answer.reason is not None:
+            return Way("", answer.reason, answer.ours)
+        refusals = [gate.refusal(address) for address in answer.addresses]
+        if None in refusals:
+            return Way(answer.addresses[refusals.index(None)], None)
+        if refusals[0] is not Reason.ADDRESS:
+            return Way(answer.addresses[0], refusals[0])
+        network.mistrust(host)  # names change, and name servers lie: it is asked for anew
+        return Way(answer.addresses[0], Reason.DNS_SPECIAL)
+
+    async def _not_entered(self, visit: Visit, turn: Turn | None, address: str, reason: Reason, ours: str) -> float:
+        """A site has no address, or none that may be visited: the pause that it gets."""
+        frontier = self._wires.frontier
+        if reason in UNREACHED:
+            owner = None if visit.errand is None else frontier.owner(visit.errand)
+            site = owner or visit.site
+            stands = await self._wires.outage.stands(
+                frontier.before(site, turn),
+                reason,
+                self._wires.clock.now(),
+                address=address,
+                ours=ours,
+                final=frontier.gives_up(site, turn, reason, of_site=True),
+            )
+            if not stands:
+                if turn is not None:
+                    frontier.give_back(visit, turn)
+                if visit.errand is not None:
+                    visit.site.errands.insert(0, visit.errand)
+                return self._probing.rest(visit)
+        return self._unreached(visit, turn, None, reason)
 
     def _settle(
-        self, visit: Visit, connection: Connection, turn: Turn, page: Page, parsed: Parsed | None
+        self,
+        visit: Visit,
+        connection: Connection,
+        turn: Turn,
+        page: Page,
+        parsed: Parsed | None,
+        followed: tuple[Links, Links] | None,
     ) -> tuple[Turn | None, float]:
         """Follow a page's links, write it down, settle its turn; the visit's next turn, and a pause if one is asked
         for.
@@ -172,6 +252,8 @@ class Loop:
         reason = verdict(page)
         if reason in UNREACHED:
             return None, self._unreached(visit, turn, page, reason)
+        if not is_lost(page):
+            wires.outage.reached(site, wires.clock.now())
         site.failures = 0
         if page.tls:
             site.tls = page.tls
@@ -189,7 +271,7 @@ class Loop:
         else:
             final = not frontier.will_retry(turn, reason)
             frontier.settle(visit, turn, reason)
-        links = self._follow(visit, turn, page, parsed, redirect, special) if final else 0
+        links = self._follow(visit, turn, page, parsed, redirect, special, followed) if final else 0
         pause = pause_of(page, wires.politeness, now)
         frontier.pace.spend(0, len(page.body))
         ends = pause > 0 or self.stopping or not keeps_open(page) or wires.gate.forbids(visit.address)
@@ -210,6 +292,8 @@ class Loop:
             links=links,
             pause=pause,
         )
+        if turn.id in wires.marker.suspects:
+            frontier.after_commit(partial(_clear, wires.marker, turn.id))
         if frontier.may_begin:  # the page led to a site that was idle
             self.pump()
         return following, pause
@@ -222,7 +306,7 @@ class Loop:
         if verdict(page) is not None or redirect_of(page) is not None:
             return None
         wires = self._wires
-        if turn.id == wires.marker.left:  # it was being read when the last process died
+        if turn.id in wires.marker.suspects:  # it was being read when a process died
             return _APART
         began = wires.clock.now()
         wires.marker.set(turn.id)
@@ -237,6 +321,13 @@ class Loop:
             wires.marker.set(0)
             wires.progress.counts.parsing += wires.clock.now() - began
 
+    async def _read_apart(self, turn: Turn, page: Page) -> Parsed:
+        """The same by a process of its own. A suspect is read when everything before it is on disk."""
+        if turn.id in self._wires.marker.suspects:
+            await Ask(self._wires.frontier.after_commit)
+        reading: Ask[Parsed] = Ask(partial(self._wires.apart.parse, page, turn.kind))
+        return await reading
+
     def _follow(
         self,
         visit: Visit,
@@ -245,22 +336,23 @@ class Loop:
         parsed: Parsed | None,
         redirect: str | None,
         special: Special | None,
+        followed: tuple[Links, Links] | None,
     ) -> int:
-        """Offer what a page leads to; the number of its links."""
+        """Offer what a page leads to, unless that is done; the number of its links."""
         wires, frontier = self._wires, self._wires.frontier
         if redirect is not None:
-            kind = turn.kind if turn.kind >= FIRST_REQUISITE else Kind.REDIRECT
-            if turn.depth == 0 and turn.kind in (Kind.SEED, Kind.REDIRECT):
-                frontier.admit(redirect)
+            kept = turn.kind >= FIRST_REQUISITE or turn.kind == Kind.MAP
+            kind = turn.kind if kept else Kind.REDIRECT
+            steps = turn.steps + 1 if kept or turn.kind == Kind.REDIRECT else 1
             if wires.application is not None:
                 wires.application.redirected(turn.url, redirect)
             target = fingerprint(redirect)
             if special is not None and special.body is not None:
-                target = self._follow_post(turn, page, redirect, special)
-            elif not frontier.comes_back(turn, redirect):
-                frontier.offer(redirect, kind, turn.depth, turn.id)
+                target = self._follow_post(turn, page, redirect, special, steps)
+            else:
+                frontier.follow_redirect(turn, redirect, kind, steps)
             wires.store.note_links(turn.id, [target], [Kind.REDIRECT])
-            frontier.visited(turn, [target], [Kind.REDIRECT])
+            frontier.redirected(turn, redirect)
             return 1
         application = wires.application
         if application is not None and turn.kind < FIRST_REQUISITE:
@@ -271,14 +363,18 @@ class Loop:
             self._request(turn.url, turn.depth, turn.id, wanted)
         if parsed is None:
             return 0
+        if parsed.left_out:
+            frontier.refused[Reason.PAGE_LINKS] += parsed.left_out
         obeyed = parsed.follow or frontier.obeys(visit.site)
-        found, left = frontier.found.follow(visit.site, turn, parsed, offered=application is None, obeyed=obeyed)
+        found, left = followed or frontier.found.follow(
+            visit.site, turn, parsed, offered=application is None, obeyed=obeyed
+        )
         wires.store.note_links(turn.id, found.targets, found.kinds, labels=found.labels)
         wires.store.note_links(turn.id, left.targets, left.kinds, nofollow=True, labels=left.labels)
-        frontier.visited(turn, found.targets, found.kinds)
+        frontier.visited(turn, found)
         return len(found.targets) + len(left.targets)
 
-    def _follow_post(self, turn: Turn, page: Page, redirect: str, special: Special) -> int:
+    def _follow_post(self, turn: Turn, page: Page, redirect: str, special: Special, steps: int) -> int:
         """Follow the redirect of a POST as browsers do; the id of where it leads.
 
         307 and 308 ask for the same again elsewhere, which is done where nobody else would get it; the others ask for
@@ -287,13 +383,13 @@ class Loop:
         frontier = self._wires.frontier
         if page.status in (307, 308):
             if origin_of(redirect) == origin_of(turn.url):
-                frontier.request(redirect, special, turn.depth, turn.id, kind=Kind.REDIRECT)
+                frontier.request(redirect, special, turn.depth, turn.id, kind=Kind.REDIRECT, steps=steps)
             return special.id(redirect)
         if not frontier.knows(redirect):
-            frontier.offer(redirect, Kind.REDIRECT, turn.depth, turn.id)
+            frontier.offer(redirect, Kind.REDIRECT, turn.depth, turn.id, steps=steps)
             return fingerprint(redirect)
         again = Special({}, None, repeat=True, after=turn.id)
-        frontier.request(redirect, again, turn.depth, turn.id, kind=Kind.REDIRECT)
+        frontier.request(redirect, again, turn.depth, turn.id, kind=Kind.REDIRECT, steps=steps)
         return again.id(redirect)
 
     def _request(self, base: str, depth: int, via: int, requests: list[Request | str]) -> None:
@@ -334,8 +430,10 @@ class Loop:
     def _unreached(self, visit: Visit, turn: Turn | None, page: Page | None, reason: Reason) -> float:
         """The site was not reached, or may not be: write it down; the pause that the site gets."""
         wires, frontier, site = self._wires, self._wires.frontier, visit.site
+        frontier.give_up_errands(visit)
+        own = visit.errand is not None and visit.errand.owner == site.name
         if visit.errand is not None:
-            frontier.deliver(visit.errand, None)
+            note_unsent(wires, visit, visit.errand.url, reason)
         if turn is not None:
             page = page or nothing_came(turn, reason, wires.clock.wall())
             if reason is Reason.TLS and page.tls and site.tls == "" and not wires.verify_tls:
@@ -350,4 +448,4 @@ class Loop:
             if final and wires.application is not None and turn.kind < FIRST_REQUISITE:
                 self._request(turn.url, turn.depth, turn.id, wires.application.failed(turn.url, reason.value))
             wires.record(visit, turn, page, reason=reason, final=final, closed_at=wires.clock.wall())
-        return frontier.failed(site) if reason in UNREACHED else 0.0
+        return frontier.failed(site) if own or reason in UNREACHED else 0.0

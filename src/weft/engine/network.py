@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from functools import partial
 
@@ -17,15 +18,38 @@ from weft.urls import host_of
 class LiveNetwork:
     """The real one."""
 
-    def __init__(self, transport: Transport, resolver: Resolver, settings: Fetching) -> None:
+    def __init__(self, transport: Transport, resolver: Resolver, settings: Fetching, chance: random.Random) -> None:
         self._transport = transport
         self._resolver = resolver
+        self._chance = chance  # for absurd names
         self._verify = settings.verify_tls
         self.proxied = bool(settings.proxy)
 
     def resolve(self, host: str) -> Ask[Answer]:
         """The addresses of a host."""
         return Ask(partial(self._resolver.resolve, host))
+
+    def another(self, host: str, address: str, allowed: Callable[[str], bool]) -> Ask[bool]:
+        """Nobody could connect to this address of a host: has it another one, for the next visit?"""
+        return Ask(partial(self._resolver.another, host, address, allowed))
+
+    def silent(self) -> Ask[str]:
+        """What is wrong where no name server answers any more; "": nothing."""
+        return Ask(self._resolver.silent)
+
+    def mistrust(self, host: str) -> None:
+        """The answer for a host cannot be true: ask anew next time."""
+        self._resolver.mistrust(host)
+
+    def refresh(self) -> None:
+        """Ask anew for all hosts that could not be resolved."""
+        self._resolver.forget_failures()
+
+    def is_wildcard(self, domain: str) -> Ask[bool]:
+        """Do the name servers of a domain know a name that nobody can have given? With a proxy nobody here can say."""
+        if self.proxied:
+            return Ask(lambda done: done(False))
+        return Ask(partial(self._resolver.is_wildcard, domain, self._chance))
 
     def connect(self, visit: Visit, address: str, answered: Callable[[], None] | None) -> Connection:
         """A connection for a visit. A site's certificate is verified once, or each time where that was asked for."""

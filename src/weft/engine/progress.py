@@ -8,11 +8,12 @@ from collections.abc import Iterable
 import msgspec
 
 from weft.clock import Clock
-from weft.events import Event, Fault, Fetched
+from weft.events import Event, Fault, Fetched, OutageBegan, OutageEnded
 from weft.model import FIRST_REQUISITE, Kind, Reason
 from weft.parse.media import Wanted, plain_type
 
 _WINDOW = 10.0  # seconds over which a rate is taken
+_OF_ALL = ("seconds", "cut_at", "outage_seconds")  # workers run at the same time: the longest time counts
 
 
 class Counts(msgspec.Struct):
@@ -31,6 +32,8 @@ class Counts(msgspec.Struct):
     redirects: int = 0
     faults: int = 0  # of weft itself
     application_faults: int = 0
+    outages: int = 0  # times when nobody could be reached, which was no site's fault
+    outage_seconds: float = 0.0  # that those took, as far as they have ended or the run has
     seconds: float = 0.0  # that the crawl has run
     visits: int = 0  # connections that were closed
     # Seconds spent on pages, by what was done (P3, figure 7); several pages are downloaded, and wait, at once.
@@ -43,6 +46,7 @@ class Counts(msgspec.Struct):
     statuses: dict[int, int] = {}
     truncated: dict[str, int] = {}  # pages whose content was cut by a limit of ours: length or time
     parts_truncated: dict[str, int] = {}
+    robots_truncated: dict[str, int] = {}  # robots.txt files: by what RFC 9309 wants to be read at least
     cut_at: int = 0  # bytes: the limit of the last run
     unwanted: dict[str, int] = {}  # by media type: answers, and links by their file name, that are not collected
 
@@ -58,7 +62,7 @@ class Counts(msgspec.Struct):
                 for key, count in more.items():
                     mine[key] = mine.get(key, 0) + count
             else:
-                setattr(self, name, max(mine, more) if name in ("seconds", "cut_at") else mine + more)
+                setattr(self, name, max(mine, more) if name in _OF_ALL else mine + more)
 
 
 class Statistics(msgspec.Struct):
@@ -77,6 +81,8 @@ class Statistics(msgspec.Struct):
     memory: int = 0  # bytes
     moved: int = 0  # groups that went to another worker while the crawl ran
     paused: bool = False  # by whoever runs the crawl
+    outage: str = ""  # why nobody can be reached at the moment
+    outage_seconds: float = 0.0  # for how long
 
     def add(self, other: Statistics) -> None:
         """Count in another worker."""
@@ -85,7 +91,8 @@ class Statistics(msgspec.Struct):
             if isinstance(mine, Counts):
                 mine.add(more)
             else:
-                setattr(self, name, mine or more if isinstance(mine, bool) else mine + more)
+                either = isinstance(mine, bool | str)
+                setattr(self, name, mine or more if either else max(mine, more) if name in _OF_ALL else mine + more)
 
 
 def together(reports: Iterable[bytes]) -> Statistics:
@@ -154,6 +161,10 @@ class Progress:
                 counts.application_faults += 1
             else:
                 counts.faults += 1
+        elif isinstance(event, OutageBegan):
+            counts.outages += 1
+        elif isinstance(event, OutageEnded):
+            counts.outage_seconds += event.seconds
 
     def _not_whole(self, event: Fetched) -> None:
         """A fetch failed, or its content was cut."""

@@ -1,25 +1,31 @@
 """Robots.txt, fetched on a visit's own connection before its pages. In: a visit. Out: what the frontier learns.
 
 By RFC 9309: redirects are followed, five at most; an answer in the 400s means that everything is allowed; one in
-the 500s, a 429 or none at all means that nothing is, for now. A redirect to another origin becomes an errand: the
-file is fetched on a visit to that site, under its politeness, and the site that it speaks for is held until it has
-come.
+the 500s, a 429 or none at all means that nothing is, for now. So does a file that came in part or cannot be decoded,
+and a redirect to where nothing may be asked for: a port that is not for the web, a site on the blacklist. What a file
+says beyond the first 500 KiB is left out.
+
+A redirect to another origin becomes an errand: the file is fetched on a visit to that site, under its politeness, and
+the site that it speaks for is held until it has come.
 """
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
-from weft.engine.exchange import cut_of, keeps_open, pause_of, redirect_of, verdict
+from weft.engine.exchange import UNREACHED, is_lost, keeps_open, nothing_came, pause_of, redirect_of, verdict
 from weft.engine.wires import Wires
 from weft.fetch.transport import Connection
 from weft.frontier.schedule import Visit
 from weft.frontier.sites import Errand, RobotsRecord
 from weft.model import Kind, Page, Reason, Turn
+from weft.parse.decode import decode_content
+from weft.parse.robots import READ_AT_LEAST
 from weft.urls import fingerprint, origin_of
 
 MOST_HOPS = 5
-MOST_BYTES = 524_288
+_no_text = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]").search
 
 
 class Learned(NamedTuple):
@@ -29,67 +35,156 @@ class Learned(NamedTuple):
     pause: float  # what the site must be left alone for, beside its wait
 
 
+class _Found(NamedTuple):
+    """What one answer means."""
+
+    reason: Reason | None  # why the file cannot be had; "missing" is no such reason
+    redirect: str | None = None
+    body: bytes | None = None
+    cut: bool = False  # the file has more than is read
+
+
 _END = Learned(go_on=False, pause=0.0)
 
 
 async def ask_robots(wires: Wires, visit: Visit, connection: Connection) -> Learned:
     """Fetch the robots.txt of the visit's site, or the one that it was sent for."""
-    own = Errand(f"{visit.scheme}://{visit.site.name}/robots.txt", 0, visit.site.name, visit.scheme)
-    errand = visit.errand or own
+    errand = visit.errand or Errand(_own(visit), 0, visit.site.name, visit.scheme)
     url = errand.url
+    refused = wires.frontier.scope.forbids(url) if errand.hops else None  # the rules may have changed on its way
+    if refused is not None:
+        note_unsent(wires, visit, url, refused)
+        return _fail(wires, visit, (errand,), refused)
+    same = [each for each in visit.site.errands if each.url == url]  # others that wait for the very file
     for hop in range(errand.hops, MOST_HOPS + 1):
-        request = wires.asker.robots(visit.site, url, most=MOST_BYTES, now=wires.clock.wall())
+        request = wires.asker.robots(visit.site, url, most=READ_AT_LEAST, now=wires.clock.wall())
         page = await wires.network.fetch(connection, request)
-        if page is None:
-            return _give_back(visit)
-        reason = verdict(page)
-        redirect = redirect_of(page)
-        here = redirect is not None and origin_of(redirect) == origin_of(url) and keeps_open(page)
-        _record(wires, visit, url, page, reason, redirect=redirect, over=not keeps_open(page))
+        if page is None:  # the server has closed the connection: the next visit goes on where this one ends
+            wires.frontier.send(Errand(url, hop, errand.owner, errand.scheme))
+            return _END
+        if is_lost(page):
+            if not await wires.counts(visit, _turn(url), page):  # it is as if nothing had been asked
+                if visit.errand is not None or hop:
+                    wires.frontier.send(Errand(url, hop, errand.owner, errand.scheme))
+                return _END
+        else:
+            wires.outage.reached(visit.site, wires.clock.now())
+        found = _read(wires, page)
+        _record(wires, visit, page, found)
         if page.reason is Reason.TLS and visit.site.tls == "" and page.tls and not wires.verify_tls:
             visit.site.tls = page.tls  # its certificate is looked at once; the next visit takes it as it is
-            return _give_back(visit)
-        if redirect is None or hop == MOST_HOPS:
-            return _learn(wires, visit, page, reason)
-        if not here:
-            wires.frontier.send(Errand(redirect, hop + 1, errand.owner, errand.scheme))
+            wires.frontier.send(Errand(url, hop, errand.owner, errand.scheme))
             return _END
-        url = redirect
+        pause = pause_of(page, wires.politeness, wires.clock.wall())
+        if found.reason is not None:
+            return _fail(wires, visit, (errand, *same), found.reason, pause)
+        if found.redirect is None or hop == MOST_HOPS:
+            return _learn(wires, visit, (errand, *same), page, found)
+        if origin_of(found.redirect) != origin_of(url) or not keeps_open(page):
+            wires.frontier.send(Errand(found.redirect, hop + 1, errand.owner, errand.scheme))
+            return _END
+        url = found.redirect
     raise AssertionError("the last hop returns")
 
 
-def _learn(wires: Wires, visit: Visit, page: Page, reason: Reason | None) -> Learned:
-    """Take in what was answered, for the visit's own site or for the one that it was sent for."""
+def note_unsent(wires: Wires, visit: Visit, url: str, reason: Reason) -> None:
+    """Write down that a robots.txt was not asked for, and why."""
+    turn = _turn(url)
+    wires.record(visit, turn, nothing_came(turn, reason, wires.clock.wall()), reason=reason, final=True)
+
+
+def _read(wires: Wires, page: Page) -> _Found:
+    """What an answer to a request for robots.txt means."""
+    reason = verdict(page)
+    if reason is Reason.STATUS_4XX:
+        return _Found(None)
+    if reason is not None:
+        return _Found(reason)
+    if page.status >= 300:
+        redirect = redirect_of(page)
+        if redirect is not None:
+            return _Found(wires.frontier.scope.forbids(redirect), redirect)
+        # A redirect that says nothing of where to is as good as no file; one to where no web is, is not.
+        return _Found(Reason.NOT_A_URL if page.headers.get("location") else None)
+    if page.truncated == "time":
+        return _Found(Reason.TIMEOUT)
+    body, reason = page.body, None
+    if coding := page.headers.get("content-encoding", ""):
+        body, reason = decode_content(page.body, coding, READ_AT_LEAST + 1)
+    if reason is Reason.ENCODING:
+        if _no_text(page.body) or not _is_utf8(page.body):
+            return _Found(reason)
+        body = page.body  # text that was never coded, whatever the header says: it is clear what is meant
+    cut = reason is Reason.EXPANSION or len(body) > READ_AT_LEAST or page.truncated != ""
+    if cut:  # in the middle of a line, most likely, which would say something else than it does
+        body = body[:READ_AT_LEAST]
+        body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
+    return _Found(None, None, body, cut)
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.end >= len(body) and error.reason == "unexpected end of data"  # cut in the middle of a character
+    return True
+
+
+def _learn(wires: Wires, visit: Visit, errands: tuple[Errand, ...], page: Page, found: _Found) -> Learned:
+    """Take in what was answered, for the sites that it speaks for; and for the one visited, if it is its own, too."""
     frontier, site = wires.frontier, visit.site
-    pause = pause_of(page, wires.politeness, wires.clock.wall())
-    record = None
-    if reason is None or reason is Reason.STATUS_4XX or cut_of(page) == "length":
-        body = None
-        if 200 <= page.status < 300:
-            body, _ = wires.parser.content(page)
-        # A redirect that leads nowhere, or the last of too many, is as good as no file.
-        record = RobotsRecord(wires.clock.wall(), True, body)
-    if visit.errand is not None:
-        frontier.deliver(visit.errand, record)
-        return Learned(go_on=False, pause=pause)
-    if record is None:
-        return Learned(go_on=False, pause=max(pause, frontier.failed(site)))
+    # The last of too many redirects is as good as no file.
+    record = RobotsRecord(wires.clock.wall(), True, found.body)
+    if found.cut:
+        cuts = wires.progress.counts.robots_truncated
+        cuts["length"] = cuts.get("length", 0) + 1
     site.failures = 0
-    frontier.learn_robots(site, visit.scheme, allowed=record.allowed, body=record.body)
-    return Learned(keeps_open(page), pause)
-
-
-def _give_back(visit: Visit) -> Learned:
-    """Nothing was learned: the same will be asked on the next visit."""
     if visit.errand is not None:
-        visit.site.errands.insert(0, visit.errand)
-    return _END
+        for errand in _taken(visit, errands):
+            frontier.deliver(errand, record)
+    if errands[0].url == _own(visit):
+        frontier.learn_robots(site, visit.scheme, allowed=record.allowed, body=record.body)
+    return Learned(keeps_open(page) and not site.held and not frontier.robots_due(site, visit.scheme), 0.0)
 
 
-def _record(
-    wires: Wires, visit: Visit, url: str, page: Page, reason: Reason | None, *, redirect: str | None, over: bool
-) -> None:
-    turn = Turn(-1, fingerprint(url), url, 0, Kind.ROBOTS, 0, 1)
+def _fail(wires: Wires, visit: Visit, errands: tuple[Errand, ...], reason: Reason, pause: float = 0.0) -> Learned:
+    """It cannot be had: the sites that it speaks for get a pause, as those that cannot be reached."""
+    frontier, site = wires.frontier, visit.site
+    own = any(errand.owner == site.name for errand in errands)
+    if reason in UNREACHED:
+        frontier.give_up_errands(visit)
+    else:
+        for errand in _taken(visit, errands):
+            if errand.owner != site.name:
+                frontier.deliver(errand, None)
+        if own:
+            frontier.schedule.release(site, wires.clock.now())
+    return Learned(go_on=False, pause=max(pause, frontier.failed(site)) if own or reason in UNREACHED else pause)
+
+
+def _taken(visit: Visit, errands: tuple[Errand, ...]) -> tuple[Errand, ...]:
+    """Errands that are done: the site has them no more."""
+    visit.site.errands = [each for each in visit.site.errands if each not in errands]
+    return errands
+
+
+def _own(visit: Visit) -> str:
+    """Where the robots.txt of the visit's site is."""
+    return f"{visit.scheme}://{visit.site.name}/robots.txt"
+
+
+def _turn(url: str) -> Turn:
+    return Turn(-1, fingerprint(url), url, 0, Kind.ROBOTS, 0, 1)
+
+
+def _record(wires: Wires, visit: Visit, page: Page, found: _Found) -> None:
+    over = not keeps_open(page)
     wires.record(
-        visit, turn, page, reason=reason, final=True, closed_at=wires.clock.wall() if over else None, redirect=redirect
+        visit,
+        _turn(page.url),
+        page,
+        reason=verdict(page) or found.reason,
+        final=True,
+        closed_at=wires.clock.wall() if over else None,
+        redirect=found.redirect,
     )

@@ -25,7 +25,7 @@ from weft.engine.wires import Wires
 from weft.errors import WeftError
 from weft.events import Stopped
 from weft.frontier.contract import GlobalFrontier, Orders, Report
-from weft.store.store import SETTLED
+from weft.store.files import SETTLED
 
 _TICK = 0.01  # seconds: timers that are due closer together than this are served together
 _LOOK = 0.05  # seconds between two looks at whether something is to be done
@@ -97,7 +97,7 @@ class Worker:
         if self._loop.stopping:
             return
         self.why = why
-        self._loop.stopping = True
+        self._loop.stop()
         if self._events is not None:
             self._events.call_later(self._limits.grace, self._end)
         self._after_pump()
@@ -105,6 +105,8 @@ class Worker:
     def finish(self) -> None:
         """The last commit, with what settles it; tell the global frontier and seal everything."""
         wires = self._wires
+        if wires.outage.cause:  # the run ends before it does
+            self._progress.counts.outage_seconds += wires.clock.now() - wires.outage.since
         self._pack(clean=True)
         wires.store.roll(all_of_them=True)
         self._write()
@@ -170,7 +172,7 @@ class Worker:
 
     def _report(self, *, wants: int) -> Report:
         report = self._wires.frontier.report(self._number, wants=wants)
-        report.idle = report.idle and self._loop.active == 0
+        report.idle = report.idle and self._loop.idle
         report.pages = self._progress.counts.pages
         report.amount = self._progress.counts.bytes
         report.seconds = self._progress.counts.seconds
@@ -200,6 +202,7 @@ class Worker:
         """How things stand, for whoever asks."""
         frontier, schedule = self._wires.frontier, self._wires.frontier.schedule
         pages, amount = self._progress.rates()
+        outage = self._wires.outage
         return Statistics(
             counts=self._progress.counts,
             pages_rate=pages,
@@ -214,6 +217,8 @@ class Worker:
             memory=_resident(),
             moved=frontier.moved,
             paused=frontier.pace.paused,
+            outage=outage.cause,
+            outage_seconds=self._wires.clock.now() - outage.since if outage.cause else 0.0,
         )
 
     # Beginning and ending.
@@ -251,7 +256,7 @@ class Worker:
             if self._loop.active == 0:
                 self._end()
             return
-        at = self._wires.frontier.next_event()
+        at = self._loop.next_event()
         if at is not None and (self._timer is None or at < self._timer_at) and self._events is not None:
             if self._timer is not None:
                 self._timer.cancel()
@@ -283,6 +288,9 @@ async def _ended(task: asyncio.Task[None]) -> None:
 
 
 def _resident() -> int:
-    """Bytes of memory that this process uses."""
-    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123  called often
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    """Bytes of memory that this process uses; 0 where that cannot be seen, for lack of descriptors if nothing else."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123  called often
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

@@ -3,6 +3,12 @@ still holds.
 
 Answers are kept as long as they say (within bounds), negative ones too; a name is asked for once at a time, whoever
 waits for it. Questions go to the system's servers (and its hosts file) or to the servers given, by c-ares.
+
+A name may have many addresses, and some of them dead: whoever could not connect to one says so, and the others stand
+before it from then on. IPv6 is asked for where a name has no IPv4 address, or none that lives.
+
+No answer is no proof that a name is broken. Where nothing was heard from the name servers since it was asked for, they
+are asked for the root, which they all know: if that is not answered either, it is our failure and not the name's.
 """
 
 from __future__ import annotations
@@ -30,6 +36,8 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     addresses: tuple[str, ...]
     reason: Reason | None
     until: float  # monotonic time when it must be asked anew
+    ours: str = ""  # what failed on our own side, where that is why there are none
+    both: bool = False  # IPv6 was asked for as well
 
 
 _NOT_FOUND = (
@@ -39,6 +47,16 @@ _NOT_FOUND = (
 )
 
 _TIMED_OUT = (pycares.errno.ARES_ETIMEOUT,)
+
+_UNHEARD = (  # nothing came from any name server
+    _TIMED_OUT,
+    (pycares.errno.ARES_ECONNREFUSED,),
+    (pycares.errno.ARES_EFILE,),
+    (pycares.errno.ARES_ENOMEM,),
+)
+
+_SILENT = "no name server answers"
+_FRESH = 2.0  # seconds after which a name server that answered is asked again whether it is there
 
 # c-ares keeps answers of its own, without a limit, some 1.3 KB each: they are thrown away after so many questions.
 _FLUSHED = 10_000
@@ -59,6 +77,10 @@ class Resolver:
         self._waiting: dict[str, list[Done]] = {}
         self._patience = settings.dns_timeout * settings.dns_tries
         self._since: dict[str, float] = {}  # when a name was first asked for, of those that wait
+        self._heard_at = -1.0  # when a name server last answered, whatever it said
+        self._suspected: list[Callable[[bool], None]] = []  # told whether the name servers are there
+        self._dead: dict[str, set[str]] = {}  # by name: addresses that nobody could connect to
+        self._flushed_at = -1.0
         self.questions = 0
         # No `lookups`, `domains` or `resolvconf_path` here: pycares 5.2 gives c-ares a text that is freed before it is
         # read, and at times no name can be resolved afterwards.
@@ -93,6 +115,46 @@ class Resolver:
             self._since[host] = self._loop.time()
             self._ask(host, socket.AF_INET)
 
+    def another(self, host: str, address: str, allowed: Callable[[str], bool], done: Callable[[bool], None]) -> None:
+        """Nobody could connect to this address of a name: has it another one, which the next to ask will be given?
+
+        When all of them have failed they are as good as each other again.
+        """
+        answer = self._cache.get(host)
+        if answer is None or not answer.addresses:
+            done(False)
+            return
+        if len(self._dead) >= self._keep:
+            del self._dead[next(iter(self._dead))]
+        dead = self._dead.setdefault(host, set())
+        dead.add(address)
+        if any(other not in dead and allowed(other) for other in answer.addresses):
+            self._cache[host] = self._sorted(host, answer)
+            done(True)
+        elif answer.both:
+            del self._dead[host]
+            done(False)
+        else:
+            self._ask_both(host, lambda: self.another(host, address, allowed, done))
+
+    def silent(self, done: Callable[[str], None]) -> None:
+        """Call `done` with what is wrong where the name servers, that answered before, do not any more; "": nothing."""
+        if self._heard_at < 0 or self._loop.time() - self._heard_at < _FRESH:
+            done("")
+        else:
+            self._suspect(lambda there: done("" if there else _SILENT))
+
+    def mistrust(self, host: str) -> None:
+        """The answer for a name cannot be true: it is asked for anew next time."""
+        self._cache.pop(host, None)
+        self._flush()
+
+    def forget_failures(self) -> None:
+        """Ask anew for every name that could not be resolved."""
+        for host in [host for host, answer in self._cache.items() if not answer.addresses]:
+            del self._cache[host]
+        self._flush()
+
     def is_wildcard(self, domain: str, chance: random.Random, done: Callable[[bool], None]) -> None:
         """Does the domain answer for names that nobody can have registered (P3 4.1)?"""
         absurd = "".join(chance.choices("bcdfghjklmnpqrstvwxz", k=20))
@@ -106,7 +168,7 @@ class Resolver:
     def _ask(self, host: str, family: socket.AddressFamily) -> None:
         self.questions += 1
         if self.questions % _FLUSHED == 0:
-            self._ares._channel.reinit()  # noqa: SLF001  no public way leads to it
+            self._flush()
         try:
             future = self._ares.getaddrinfo(host, family=family, type=socket.SOCK_STREAM)
         except (UnicodeError, ValueError):  # no name at all
@@ -119,11 +181,18 @@ class Resolver:
             return
         settings, now = self._settings, self._clock.now()
         error = asyncio.CancelledError() if future.cancelled() else future.exception()
+        unheard = error is not None and error.args[:1] in _UNHEARD
+        if error is not None and not unheard:
+            self._heard_at = self._loop.time()
         if error is None:
             nodes = [node for node in future.result().nodes if node.family == family]
+            if any(node.ttl for node in nodes):  # else it comes from the hosts file
+                self._heard_at = self._loop.time()
             if nodes:
                 seconds = min(max(min(node.ttl for node in nodes), settings.dns_shortest), settings.dns_longest)
-                self._settle(host, Answer(tuple(node.addr[0].decode() for node in nodes), None, now + seconds))
+                addresses = tuple(node.addr[0].decode() for node in nodes)
+                both = family == socket.AF_INET6
+                self._settle(host, self._sorted(host, Answer(addresses, None, now + seconds, both=both)))
                 return
         elif error.args[:1] == _TIMED_OUT and self._loop.time() - self._since[host] < self._patience:
             # c-ares shortens its timeouts to a few times what the server took of late, and gives up within two seconds
@@ -134,9 +203,68 @@ class Resolver:
         if missing and family == socket.AF_INET:
             self._ask(host, socket.AF_INET6)
             return
+        if unheard and self._heard_at < self._since[host]:
+            self._suspect(functools.partial(self._on_suspicion, host))
+            return
         reason = Reason.DNS_NOT_FOUND if missing else Reason.DNS_FAILED
         # A server that does not answer now may do so soon: its silence is kept for a shorter time.
         self._settle(host, Answer((), reason, now + (settings.dns_negative if missing else settings.dns_negative / 10)))
+
+    def _ask_both(self, host: str, then: Callable[[], None]) -> None:
+        """Add the IPv6 addresses of a name to those that are known; what is wrong with them is no matter."""
+
+        def on_answer(future: asyncio.Future[Any]) -> None:
+            if self._stopped:
+                return
+            answer = self._cache.get(host)
+            if answer is not None:
+                failed = future.cancelled() or future.exception() is not None
+                nodes = [] if failed else [node for node in future.result().nodes if node.family == socket.AF_INET6]
+                addresses = answer.addresses + tuple(node.addr[0].decode() for node in nodes)
+                self._cache[host] = msgspec.structs.replace(answer, addresses=addresses, both=True)
+            then()
+
+        self.questions += 1
+        self._ares.getaddrinfo(host, family=socket.AF_INET6, type=socket.SOCK_STREAM).add_done_callback(on_answer)
+
+    def _sorted(self, host: str, answer: Answer) -> Answer:
+        """An answer with the addresses last that nobody could connect to."""
+        dead = self._dead.get(host)
+        if not dead:
+            return answer
+        return msgspec.structs.replace(answer, addresses=tuple(sorted(answer.addresses, key=dead.__contains__)))
+
+    def _suspect(self, done: Callable[[bool], None]) -> None:
+        """Find out whether the name servers are there at all: do they answer for the root, whatever they say?"""
+        self._suspected.append(done)
+        if len(self._suspected) == 1:
+            self._ares.query_dns(".", "NS").add_done_callback(self._on_root)
+
+    def _on_root(self, future: asyncio.Future[Any]) -> None:
+        if self._stopped:
+            return
+        error = asyncio.CancelledError() if future.cancelled() else future.exception()
+        there = error is None or error.args[:1] not in _UNHEARD
+        if there:
+            self._heard_at = self._loop.time()
+        suspected, self._suspected = self._suspected, []
+        for done in suspected:
+            done(there)
+
+    def _on_suspicion(self, host: str, there: bool) -> None:
+        """It is known now whose failure it is that a name could not be resolved; ours is not kept."""
+        now = self._clock.now()
+        if there:
+            self._settle(host, Answer((), Reason.DNS_FAILED, now + self._settings.dns_negative / 10))
+        else:
+            self._settle(host, Answer((), Reason.DNS_FAILED, now, _SILENT))
+
+    def _flush(self) -> None:
+        """Have c-ares forget what it knows; once a second is enough."""
+        now = self._loop.time()
+        if now - self._flushed_at >= 1.0:
+            self._flushed_at = now
+            self._ares._channel.reinit()  # noqa: SLF001  no public way leads to it
 
     def _settle(self, host: str, answer: Answer) -> None:
         self._cache.pop(host, None)

@@ -30,6 +30,13 @@ class Fetching:
     max_header_bytes: int = setting(
         65_536, "an answer with a larger header is refused", at_least=1, at_most=100_000_000, unit="bytes"
     )
+    max_bytes_coming: int = setting(
+        256_000_000,
+        "bytes that all answers of a worker may hold, beyond a megabyte each, until they are read; "
+        "the one that began first is cut then",
+        at_least=0,
+        unit="bytes",
+    )
     accept_encoding: str = setting(
         "gzip, deflate",
         "content codings to ask for; br and zstd are understood too, but archive readers do not replay them",

@@ -25,9 +25,10 @@ import msgspec
 import pycurl
 
 from weft.clock import Clock
-from weft.fetch.endings import certificate_verdict, failure, is_careless_end
+from weft.fetch.endings import certificate_verdict, failure, fault_of_ours, is_careless_end, is_whole
 from weft.fetch.headers import parse_head
 from weft.fetch.options import Fetching
+from weft.fetch.room import FREE, Room
 from weft.model import Page, Reason
 
 Done = Callable[[Page | None], None]
@@ -94,10 +95,12 @@ class _Slot:
         "is_new",
         "lines",
         "may_open",
+        "most",
         "on_gone",
         "on_parted",
         "posts",
         "request",
+        "room",
         "sent",
         "size",
         "sockets",
@@ -106,8 +109,10 @@ class _Slot:
         "stopped",
     )
 
-    def __init__(self, curl: Any, sockets: set[int], on_gone: Callable[[int], None]) -> None:
+    def __init__(self, curl: Any, sockets: set[int], on_gone: Callable[[int], None], room: Room) -> None:
         self.curl = curl
+        self.room = room  # for what is larger than an answer may be by itself
+        self.most = 0  # bytes, before that is asked
         self.sockets = sockets  # all open ones of the transport
         self.on_gone = on_gone  # called with the descriptor of a socket that is closed
         self.on_parted: Callable[[_Slot], None] | None = None  # called once when the last socket is closed
@@ -143,12 +148,27 @@ class _Slot:
             self.stopped = "type"
             return -1
         self.size += len(data)
-        if self.size > request.max_bytes:
-            self.stopped = "length"
-            self.chunks.append(data[: len(data) - (self.size - request.max_bytes)])
-            return -1
+        if self.size > self.most:
+            if self.size > request.max_bytes and not self.stopped:
+                self.stopped = "length"
+                self.chunks.append(data[: len(data) - (self.size - request.max_bytes)])
+            if self.stopped or not self.room.grow(self, len(data)):
+                return -1
         self.chunks.append(data)
         return len(data)
+
+    @property
+    def coming(self) -> bool:
+        return self.done is not None and not self.stopped
+
+    def give_way(self) -> None:
+        self.stopped = "length"
+        size = 0
+        for count, chunk in enumerate(self.chunks):
+            if size + len(chunk) >= FREE:
+                self.chunks[count:] = [chunk[: FREE - size]]
+                break
+            size += len(chunk)
 
     def on_socket(self, fd: int, _purpose: int) -> int:
         """A connection is about to be opened."""
@@ -201,6 +221,7 @@ class Transport:
         self._clock = clock
         self._settings = settings
         self._forwarded = settings.proxy != "" and not settings.proxy.startswith("socks")
+        self._room = Room(settings.max_bytes_coming)
         self._epoll = select.epoll()
         self._sockets: set[int] = set()  # open connections
         self._watched: dict[int, int] = {}  # by descriptor: what epoll looks for
@@ -238,6 +259,8 @@ class Transport:
         slot.chunks = []
         slot.size = 0
         slot.stopped = ""
+        slot.most = min(request.max_bytes, FREE)
+        self._room.release(slot)
         slot.started = self._clock.now()
         slot.started_wall = self._clock.wall()
         if fresh:
@@ -267,6 +290,7 @@ class Transport:
         connection.slot = None
         slot.connection = None
         slot.request = None
+        self._room.release(slot)
         slot.may_open = False
         if slot.done is not None:  # a transfer is under way: drop it, which closes its connection
             self._remove(slot)
@@ -329,7 +353,7 @@ class Transport:
 
     def _make_slot(self) -> _Slot:
         curl = pycurl.Curl()
-        slot = self._slots[curl] = _Slot(curl, self._sockets, self._forget)
+        slot = self._slots[curl] = _Slot(curl, self._sockets, self._forget, self._room)
         settings = self._settings
         for option, value in (
             (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1),
@@ -344,6 +368,8 @@ class Transport:
             (pycurl.TIMEOUT_MS, int(settings.timeout * 1000)),
             (pycurl.SSL_CIPHER_LIST, "DEFAULT:@SECLEVEL=0"),  # old servers are part of the web
             (pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_0),
+            (pycurl.PROXY, settings.proxy),  # given even where it is empty: else libcurl looks into the environment
+            (pycurl.NOPROXY, "" if settings.proxy else "*"),
             (pycurl.WRITEFUNCTION, slot.on_body),
             (pycurl.SOCKOPTFUNCTION, slot.on_socket),
             (pycurl.CLOSESOCKETFUNCTION, slot.on_close),
@@ -352,7 +378,6 @@ class Transport:
         if settings.ca_file:
             curl.setopt(pycurl.CAINFO, settings.ca_file)
         if settings.proxy:
-            curl.setopt(pycurl.PROXY, settings.proxy)
             curl.setopt(pycurl.PROXYHEADER, ["User-Agent:"])  # a CONNECT says nothing of libcurl
             curl.setopt(_SUPPRESS_CONNECT_HEADERS, 1)
         return slot
@@ -467,6 +492,7 @@ class Transport:
             slot.done = None
             try:
                 page = self._page(slot, code) if slot.connection is not None else None
+                slot.chunks = []  # the page has them
                 done(page)
             except Exception as error:  # noqa: BLE001  the other pages must not be lost with this one
                 self._loop.call_exception_handler({"message": "a page could not be handed over", "exception": error})
@@ -485,17 +511,20 @@ class Transport:
             status, head, headers = 0, b"", {}
         truncated = slot.stopped if slot.stopped == "length" else ""
         reason: Reason | None = None
+        ours = ""
         if len(head) > self._settings.max_header_bytes:
             reason = Reason.HEADERS
         elif slot.stopped == "type":
             reason = Reason.TYPE
         elif code == 0:
-            if not head.endswith((b"\n\r\n", b"\n\n")):  # libcurl takes a header that breaks off for a whole one
+            if not is_whole(head):
                 reason = Reason.RESET
         elif code == pycurl.E_OPERATION_TIMEDOUT and slot.chunks:
             truncated = "time"
-        elif not truncated and not is_careless_end(slot.curl, code, headers):
-            reason = failure(slot.curl, code, answered=bool(slot.lines), proxied=bool(self._settings.proxy))
+        elif not truncated and not is_careless_end(slot.curl, code, head, headers):
+            proxied = bool(self._settings.proxy)
+            reason = failure(slot.curl, code, answered=bool(slot.lines), proxied=proxied)
+            ours = fault_of_ours(slot.curl, code, connection.address, proxied=proxied)
         if code or reason is not None or self._is_last(request):
             connection.closed = True
         return Page(
@@ -516,6 +545,7 @@ class Transport:
             fetched_at=slot.started_wall,
             took=self._clock.now() - slot.started,
             closed=connection.closed,
+            ours=ours,
         )
 
     def _verdict(self, slot: _Slot, connection: Connection, code: int) -> str:

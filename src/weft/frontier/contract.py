@@ -28,6 +28,7 @@ class Link(msgspec.Struct, frozen=True, array_like=True, gc=False):
     note: bytes = b""  # of an errand: for whom a robots.txt is asked for, or the file itself
     gain: float = 0.0  # what it, and further links since the last batch, add to the score of their page
     again: bool = False  # to be fetched again, if its page is done: what came of it then is wanted by now
+    steps: int = 0  # redirects in a row that led to it; of a sitemap or a part: such as it above it
 
 
 class Parcel(msgspec.Struct, frozen=True, array_like=True):
@@ -70,6 +71,7 @@ class Report(msgspec.Struct, omit_defaults=True):
     worker: int
     incarnation: int
     batches: list[Batch] = []  # that are not known to have been applied
+    number: int = 0  # of the last commit, whether it has a batch or not
     taken: int = 0  # the last message that was taken in
     settled: int = 0  # the last message that need not be kept for it
     wants: int = 0  # groups
@@ -92,7 +94,7 @@ class Report(msgspec.Struct, omit_defaults=True):
 class Orders(msgspec.Struct, omit_defaults=True):
     """What a worker is told."""
 
-    applied: int = 0  # the last batch that was applied
+    applied: int = 0  # the last commit that was heard of: its batch was applied
     messages: list[Message] = []
     taken: int = 0  # the last of these
     lent: list[tuple[str, float]] = []  # addresses, each with the wall time before which it is not visited
@@ -106,6 +108,7 @@ class Orders(msgspec.Struct, omit_defaults=True):
     speed: tuple[float | None, float | None] = (None, None)  # its share of pages and bytes a second
     paused: bool = False
     second_pass: int = 0  # how often sites that were set aside were let in again
+    version: int = 0  # how far the global frontier is: it grows with each exchange
     over: str = ""  # why the crawl is over, if it is
 
 
@@ -113,7 +116,7 @@ class Begun(msgspec.Struct):
     """What a worker must know to begin."""
 
     incarnation: int
-    applied: int  # the last of its batches that was applied
+    applied: int  # the last of its commits that was heard of: its batch was applied
     alone: bool  # it is the only worker, and may take every group without asking
     second_pass: int = 0  # how often sites that were set aside have been let in again
 

@@ -13,7 +13,7 @@ import msgspec
 
 from weft.frontier.contract import Batch, Begun, Orders, Report
 from weft.frontier.log import Commit
-from weft.store.store import SETTLED
+from weft.store.files import SETTLED
 
 
 class Correspondence:
@@ -29,6 +29,7 @@ class Correspondence:
         self._taken = 0  # the last message taken in
         self._history: deque[int] = deque(maxlen=SETTLED + 1)  # what was taken in by the last commits
         self._scope = 0
+        self._version = 0  # of the global frontier, when it was last heard of
         self.rules = 0  # the last change of the blacklist that is known
 
     def __repr__(self) -> str:
@@ -39,12 +40,18 @@ class Correspondence:
         """Does the global frontier know of commits that are lost here?"""
         return self._replayed < self._applied
 
+    @property
+    def number(self) -> int:
+        """Of the last commit."""
+        return self._number
+
     def seal(self, batch: Batch, commit: Commit) -> None:
         """Make a batch part of a commit."""
         self._number += 1
         batch.number = self._number
         commit.number = self._number
         commit.taken = self._taken
+        commit.version = self._version
         if batch != Batch(self._number):
             commit.batch = msgspec.msgpack.encode(batch)
             self._batches.append(batch)
@@ -55,6 +62,7 @@ class Correspondence:
             self._batches.append(msgspec.msgpack.decode(commit.batch, type=Batch))
         self._number = max(self._number, commit.number)
         self._replayed = commit.number
+        self._version = max(self._version, commit.version)
         self.committed(commit.taken)
 
     def committed(self, taken: int) -> None:
@@ -69,6 +77,7 @@ class Correspondence:
             worker=worker,
             incarnation=self._incarnation,
             batches=list(self._batches),
+            number=self._number,
             taken=self._taken,
             settled=settled,
             scope=self._scope,
@@ -81,4 +90,5 @@ class Correspondence:
             self._batches.popleft()
         self._taken = max(self._taken, orders.taken)
         self._scope = max(self._scope, orders.scope_at)
+        self._version = max(self._version, orders.version)
         self.rules = orders.rules_at

@@ -58,5 +58,5 @@ class Departures:
                 self._holdings.post(group, as_link(errand))
             self._schedule.forget(number)
             self._sites.leave(number)
-            del self._found.numbers[self._found.names[number]]
+            self._found.drop(self._found.names[number])
         self._holdings.groups.discard(group)

@@ -1,43 +1,53 @@
-"""Links become pending pages. In: links as written on a page. Out: the fingerprints of where they lead; new ones
-stand in the frontier.
+"""Links become pending pages. In: links as written on a page. Out: the ids of where they lead; new ones stand in the
+frontier.
 
 What is not remembered from an earlier page is brought to normal form, tested by the scope rules and offered to URL-seen
-in one call.
+in one call. Ids name pages in the columns and decide nothing: URL-seen goes by keys (`keyed`), and so does the ranking.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from weft.errors import WeftError
 from weft.frontier.contract import Link
 from weft.frontier.holdings import Holdings
 from weft.frontier.log import Commit, FrontierLog
 from weft.frontier.remembered import Caches, Remembered
-from weft.frontier.scope import Scope, Selection
+from weft.frontier.scope import Scope, Selection, twins
 from weft.frontier.seen import BATCH, FULL, Found, Seen
 from weft.frontier.sites import Overrides, Site
+from weft.frontier.wildcards import Wildcards
 from weft.model import FIRST_REQUISITE, Kind, Parsed, Reason, Turn
 from weft.ordering.heaps import TwoLevelHeap
 from weft.parse.media import type_by_name
 from weft.urls import PLAIN_RULES, UrlRules, fingerprint, normal_form, origin_of, registered_domain, site_of
 
 _LONGEST_CACHED = 500  # characters of a link
+_LONGEST_WRITTEN = 65_536  # characters of a link as written, which is brought to normal form
+_NOT_FOR_EVER = frozenset((Reason.DEPTH, Reason.CHAIN, Reason.PAGE_SITES))  # another page may lead there by another way
+_MOST_SITEMAPS = 1000  # that one robots.txt names
+_MOST_FOREIGN = 10  # of these, on other domains than its own
+_ID_BITS = 64  # where pages are ranked, what is remembered of a link has its key above its id
+_ID = (1 << _ID_BITS) - 1
 
 
 class Links(NamedTuple):
     """Links of a page, in their order on it."""
 
     targets: list[int]
-    """The fingerprints of where they lead."""
+    """The ids of where they lead."""
     kinds: list[int]
     labels: list[tuple[str, str]] | None
     """What they say and their relations, where that is kept."""
+    keys: list[int]
+    """The keys of where they lead, where pages are ranked by the links to them."""
 
 
-_NO_LINKS = Links([], [], None)
+_NO_LINKS = Links([], [], None, [])
 
 
 class Discovery:
@@ -69,8 +79,13 @@ class Discovery:
         self._overrides = overrides
         self._scored = heaps.arrays.score.size > 1
         self._from = 0.0  # the score of the page whose links are followed
+        self._steps = 0  # how far down a chain those are which are found now
         self._external = selection.external
         self._remembered = Remembered(shared=self._external == "deep-link")
+        self._room = heaps.arrays.length.size  # for sites
+        self._domains: Counter[str] = Counter()  # sites of registered domains, beside their own names
+        self._strangers: tuple[int, set[str]] = (0, set())  # a page, and the new sites that it led to
+        self.wildcards = Wildcards(selection.max_wildcard_sites)
         self.numbers: dict[str, int] = {}
         self.names: list[str] = []
         self.members: dict[str, list[int]] = {}  # by group: its sites, where there are other workers
@@ -83,6 +98,9 @@ class Discovery:
         """The number of a site, new or known."""
         number = self.numbers.get(name)
         if number is None:
+            if len(self.names) >= self._room:  # before anything is written anywhere
+                raise WeftError(f"there is no room for more than {self._room} sites", todo="run more workers")
+            self._count(name, 1)
             number = self.numbers[name] = len(self.names)
             self.names.append(name)
             self._new_names.append(name)
@@ -94,14 +112,25 @@ class Discovery:
             self._heaps.set_ready(number)
         return number
 
+    def drop(self, name: str) -> None:
+        """A site went to another worker: its number stands for it no more."""
+        if self.numbers.pop(name, None) is not None:
+            self._count(name, -1)
+
+    def _count(self, name: str, sites: int) -> None:
+        """Count the sites of a domain. Most domains have one or two, for which no memory is spent."""
+        domain = registered_domain(name)
+        if name.removeprefix("www.") != domain:
+            self._domains[domain] += sites
+
     def restore(self, names: list[str], left: set[int]) -> None:
         """Give sites the numbers again that they had; some went to another worker since."""
         for name in names:
-            self.numbers.pop(name, None)  # it went, and came again
+            self.drop(name)  # it went, and came again
             self.number(name)
         for number in left:
             if self.numbers.get(names[number]) == number:
-                del self.numbers[names[number]]
+                self.drop(names[number])
             group = registered_domain(names[number])
             if group in self.members:
                 self.members[group].remove(number)
@@ -127,6 +156,7 @@ class Discovery:
         folder = folder[: folder.rfind("/") + 1]
         caches = self._remembered.of(site.number, origin)
         self._from = float(self._heaps.arrays.score[turn.page]) if self._ranked else 0.0
+        self._steps = turn.steps + 1 if turn.kind == Kind.MAP or turn.kind >= FIRST_REQUISITE else 0
         batch: list[Found] | None = [] if offered and self._selection.scope != "list" else None
         follow = parsed.follow or not obeyed
         links, nofollow = parsed.links, parsed.nofollow
@@ -165,7 +195,10 @@ class Discovery:
             self._offer(batch, turn.id)
         self._remembered.added(added)
         labels = parsed.labels
-        followed = Links(targets, kinds, _kept(labels[: len(links)], holes) if labels else None)
+        keys = [target >> _ID_BITS for target in targets] if self._ranked else []
+        if self._ranked:
+            targets = [target & _ID for target in targets]
+        followed = Links(targets, kinds, _kept(labels[: len(links)], holes) if labels else None, keys)
         if not nofollow:
             return followed, _NO_LINKS
         return followed, self._leave(nofollow, labels[len(links) :], turn, base, folder, caches)
@@ -203,28 +236,53 @@ class Discovery:
             else:
                 holes.append(len(targets))
         self._remembered.added(added)
-        return Links(targets, kinds, _kept(labels, holes) if labels else None)
+        if self._ranked:
+            targets = [target & _ID for target in targets]
+        return Links(targets, kinds, _kept(labels, holes) if labels else None, [])
 
     def offer_url(
-        self, url: str, kind: int, depth: int, via: int, score: float = 0.0, *, target: int | None = None
+        self,
+        url: str,
+        kind: int,
+        depth: int,
+        via: int,
+        score: float = 0.0,
+        *,
+        named: tuple[int, int] | None = None,
+        steps: int = 0,
     ) -> Reason | None:
         """Offer one URL in normal form, found on the page with the id `via`; the reason if it is refused.
 
-        `target` is its id where that is not the URL's fingerprint.
+        `named` are its id and its key where these are not those of the URL; `steps` says how long the chain is that led
+        to it.
         """
         batch: list[Found] = []
-        reason = self._consider(url, fingerprint(url) if target is None else target, kind, depth, via, batch, score)
+        self._steps = steps
+        target, key = (fingerprint(url), 0) if named is None else named
+        reason = self._consider(url, target, kind, depth, via, batch, score)
         if batch:
-            self._offer(batch, via)
+            self._offer(batch, via, key)
         elif reason is not None:
             self._note(fingerprint(url), url)
         return reason
 
-    def offer_sitemaps(self, written: Iterable[str], base: str) -> None:
-        """Offer the sitemaps that a robots.txt names, where sitemaps are read."""
-        for each in written if self._selection.sitemaps else ():
+    def offer_sitemaps(self, written: Sequence[str], base: str) -> None:
+        """Offer the sitemaps that a robots.txt names, where sitemaps are read: so many, and few on other domains.
+
+        A site out of the scope, which is visited for a sitemap itself, say, has none that are of use.
+        """
+        if not (self._selection.sitemaps and written and self._scope.covers(site_of(base))):
+            return
+        own, foreign = registered_domain(site_of(base)), 0
+        for number, each in enumerate(written):
             url = normal_form(each, base, self._rules)
-            if type(url) is str:
+            if type(url) is not str:
+                continue
+            elsewhere = registered_domain(site_of(url)) != own
+            foreign += elsewhere
+            if number >= _MOST_SITEMAPS or (elsewhere and foreign > _MOST_FOREIGN):
+                self.refused[Reason.SITEMAPS] += 1
+            else:
                 self.offer_url(url, Kind.MAP, 0, 0)
 
     def forget(self, site: Site) -> None:
@@ -233,15 +291,23 @@ class Discovery:
 
     def _resolve(self, written: str, kind: int, turn: Turn, base: str, batch: list[Found] | None) -> int:
         """Where a link leads that the cache does not know: 0 nowhere on the web, the complement if not for ever."""
+        if len(written) > _LONGEST_WRITTEN:
+            self.refused[Reason.URL_LENGTH] += 1
+            return 0
         url = normal_form(written, base, self._rules)
         if type(url) is not str:
             return 0
-        target = fingerprint(url)
+        target = remembered = fingerprint(url)
+        if self._ranked:
+            remembered |= self._seen.keyed.of(url) << _ID_BITS
         if batch is None:
             self._note(target, url)
-            return target
+            return remembered
         depth = turn.depth if kind >= FIRST_REQUISITE or kind == Kind.MAP else turn.depth + 1
-        if self._external != "deep-link" and kind < FIRST_REQUISITE and site_of(url) != site_of(turn.url):
+        if kind == Kind.MAP and self._strays(url, turn):
+            self.refused[Reason.SCOPE] += 1
+            reason: Reason | None = Reason.SCOPE
+        elif self._external != "deep-link" and kind < FIRST_REQUISITE and site_of(url) != site_of(turn.url):
             home = f"{origin_of(url)}/"
             reason = self._consider(home, fingerprint(home), kind, depth, turn.id, batch)
             if self._external == "combined":
@@ -251,9 +317,16 @@ class Discovery:
         else:
             reason = self._consider(url, target, kind, depth, turn.id, batch)
         if reason is None:
-            return target
+            return remembered
         self._note(target, url)
-        return ~target if reason is Reason.DEPTH else target
+        return ~remembered if reason in _NOT_FOR_EVER else remembered
+
+    def _strays(self, url: str, turn: Turn) -> bool:
+        """Does a sitemap name one that is neither of its own site, for which it may speak, nor in the scope?"""
+        name = site_of(url)
+        if name in twins(site_of(turn.url)):
+            return False
+        return self._scope.refusal(url, name, Kind.SITEMAP, turn.depth) is Reason.SCOPE
 
     def _consider(
         self, url: str, target: int, kind: int, depth: int, via: int, batch: list[Found], score: float = 0.0
@@ -261,6 +334,8 @@ class Discovery:
         """Ask the rules; what they let pass goes into the batch, or to whoever holds its site."""
         name = site_of(url)
         reason = self._scope.refusal(url, name, kind, depth)
+        if self._steps and reason is None:
+            reason = self._scope.chain_refusal(kind, self._steps)
         if reason is None and self._overrides.sites and kind < FIRST_REQUISITE:
             deepest = self._overrides.of(name).max_depth
             if deepest is not None and depth > deepest:
@@ -274,27 +349,54 @@ class Discovery:
         number = self.numbers.get(name)
         if number is None:
             group = registered_domain(name)
+            reason = self._no_room(name, group, kind, via)
+            if reason is not None:
+                self.refused[reason] += 1
+                return reason
             if not self._holdings.holds(group):
                 self._note(target, url)
-                self._holdings.send(group, Link(url, kind, depth, via, score or self._from))
+                self._holdings.send(group, Link(url, kind, depth, via, score or self._from, steps=self._steps))
                 return None
             number = self.number(name)
         batch.append((url, target, number if kind < FIRST_REQUISITE else ~number, kind, depth, score))
         return None
 
-    def _offer(self, batch: list[Found], via: int) -> None:
-        """Test a batch by URL-seen; what is new goes to the log."""
+    def _no_room(self, name: str, group: str, kind: int, via: int) -> Reason | None:
+        """Why a site that is not known here cannot become so, found on the page `via`. A seed is asked for by name, and
+        no page led to what a robots.txt names.
+        """
+        if len(self.names) >= self._room:
+            return Reason.FRONTIER_FULL
+        if kind == Kind.SEED:
+            return None
+        if self._domains[group] >= self._selection.max_domain_sites:
+            return Reason.DOMAIN_SITES
+        if self.wildcards.refuses(group, self._domains[group]):
+            return Reason.WILDCARD
+        if not via:
+            return None
+        if self._strangers[0] != via:
+            self._strangers = (via, set())
+        strangers = self._strangers[1]
+        if len(strangers) >= self._selection.max_page_sites and name not in strangers:
+            return Reason.PAGE_SITES
+        strangers.add(name)
+        return None
+
+    def _offer(self, batch: list[Found], via: int, key: int = 0) -> None:
+        """Test a batch by URL-seen; what is new goes to the log. With a `key` it is one URL, which has that."""
         for start in range(0, len(batch), BATCH):
             part = batch[start : start + BATCH]
-            new, pages = self._seen.offer(part)
+            new, pages = self._seen.offer(part, key)
             self._take(part, pages, new, via)
 
     def _take(self, batch: list[Found], pages: list[int], new: int, via: int) -> None:
+        key_of = self._seen.key_of
         for page, (url, target, site, kind, depth, score) in zip(pages, batch, strict=True):
             if page == new:
                 new += 1
                 self._note(target, url)
-                self._log.append(target, url, via, site if site >= 0 else ~site, depth, kind)
+                self._log.append(key_of[page], url, via, site if site >= 0 else ~site, depth, kind, self._steps)
                 if self._scored:
                     self.new_scores.append(score)
             elif page < 0:

@@ -28,7 +28,16 @@ from weft.frontier.contract import (
     Orders,
     Report,
 )
-from weft.frontier.embedded_file import EmbeddedFile, links_in, message_in, new_file, parcel_in
+from weft.frontier.embedded_file import (
+    PATIENCE,
+    EmbeddedFile,
+    guarded,
+    links_in,
+    message_in,
+    new_file,
+    parcel_in,
+    unguarded,
+)
 from weft.frontier.embedded_groups import apply_batch, bring_again, check_out, inbox, parcels_left, plant
 from weft.frontier.embedded_handover import Left
 from weft.frontier.pace import Speed, shares
@@ -40,12 +49,19 @@ _MOST_LINKS = 20_000  # in the messages of one exchange
 _RESTARTS_KEPT = 20
 
 
+def patience(hung_after: float) -> float:
+    """How long a worker waits for others: by then the watchdog has ended one that hangs and holds the file."""
+    return max(PATIENCE, 2 * hung_after)
+
+
 class EmbeddedFrontier:
     """The global frontier of a crawl on one machine."""
 
-    def __init__(self, path: Path, clock: Clock | None = None) -> None:
+    def __init__(
+        self, path: Path, clock: Clock | None = None, *, patience: float = PATIENCE, read_only: bool = False
+    ) -> None:
         self._clock = clock or SystemClock()
-        self._file = EmbeddedFile(path)
+        self._file = EmbeddedFile(path, patience, read_only=read_only)
         self._base = self._file.base
         self._by_size = bool(self._file.get("by_size"))
 
@@ -105,6 +121,9 @@ class EmbeddedFrontier:
                 if batch.number > orders.applied:
                     apply_batch(base, report.worker, batch)
                     orders.applied = batch.number
+            orders.applied = max(orders.applied, report.number)
+            orders.version = (self._file.get("version") or 0) + 1
+            self._file.set("version", orders.version)
             base.execute("delete from inbox where worker = ? and id <= ?", (report.worker, report.settled))
             self._lend(base, report, orders)
             if report.wants > 0:
@@ -130,7 +149,7 @@ class EmbeddedFrontier:
                     *report.rate,
                     report.hungry,
                     self._clock.wall(),
-                    report.statistics,
+                    guarded(report.statistics),
                     report.worker,
                 ),
             )
@@ -339,7 +358,10 @@ class EmbeddedFrontier:
         """How every worker stands."""
         cursor = self._base.execute("select * from workers order by number")
         names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        for row in rows:
+            row["statistics"] = row["statistics"] and unguarded(row["statistics"])
+        return rows
 
     def lists(self) -> dict[str, int]:
         """How many sites are in which list; those that nobody has checked out count by groups."""
@@ -393,6 +415,22 @@ class EmbeddedFrontier:
     def end_hand_over(self, worker: int) -> None:
         """The worker's log has them no more."""
         embedded_handover.end_hand_over(self._file, worker)
+
+    def version(self) -> int:
+        """How far it is: it grows with each exchange."""
+        return int(self._file.get("version") or 0)
+
+    def unsound(self) -> list[str]:
+        """What is wrong with the file, as far as it shows."""
+        return self._file.unsound()
+
+    def blobs(self) -> list[tuple[str, bytes]]:
+        """Everything that is on its way, encoded, as far as it can be read: what it is, and it."""
+        return self._file.blobs()
+
+    def locked_by(self) -> int | None:
+        """The process that keeps all others from writing, or None."""
+        return self._file.locked_by()
 
     def missing(self, worker: int, known: Iterable[str], taken: int) -> list[str]:
         """Groups that a worker holds, beside those it knows of and those in messages that it has not read."""

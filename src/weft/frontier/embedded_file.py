@@ -7,18 +7,25 @@ What goes wrong with it, a full disk above all, becomes a `WeftError` here.
 from __future__ import annotations
 
 import sqlite3
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from isal import isal_zlib
 
 from weft.errors import WeftError
 from weft.frontier.contract import Link, Message, Parcel
+from weft.store.files import damaged
 
 _FORMAT = 2
-_PATIENCE = 60.0  # seconds that a transaction waits for others
+PATIENCE = 60.0  # seconds that a transaction waits for others
+_WRITING = 120  # the byte of the -shm file that a process locks which writes, as SQLite has it
+_GUARD = struct.Struct("<BI")
+_GUARDED = 0xC1  # no value of msgpack begins with this
+_SMALL = 64_000_000  # bytes: a file that is looked at closely whenever a run begins
 
 _TABLES = """
 create table about(name text primary key, value) without rowid;
@@ -47,24 +54,72 @@ create table scope(id integer primary key, url text not null unique);
 create table rules(id integer primary key, rule text not null, gone int not null default 0);
 """
 
-# What is in the columns of blobs.
-encoded = msgspec.msgpack.Encoder().encode
-links_in = msgspec.msgpack.Decoder(list[Link]).decode
-message_in = msgspec.msgpack.Decoder(Message).decode
-parcel_in = msgspec.msgpack.Decoder(Parcel).decode
+_encode = msgspec.msgpack.Encoder().encode
+_links = msgspec.msgpack.Decoder(list[Link]).decode
+_message = msgspec.msgpack.Decoder(Message).decode
+_parcel = msgspec.msgpack.Decoder(Parcel).decode
+
+
+# What is in the columns of blobs: SQLite has checksums for its log, and none for its pages.
+
+
+def guarded(data: bytes) -> bytes:
+    """With its checksum.
+
+    >>> unguarded(guarded(b"x")), unguarded(b"")
+    (b'x', b'')
+    """
+    return _GUARD.pack(_GUARDED, isal_zlib.crc32(data)) + data
+
+
+def unguarded(data: bytes) -> bytes:
+    """Without its checksum, which must be right."""
+    if data[:1] != b"\xc1":
+        return data
+    _, checksum = _GUARD.unpack_from(data)
+    data = data[_GUARD.size :]
+    if isal_zlib.crc32(data) != checksum:
+        raise damaged("what it holds is not what was written", "frontier.db")
+    return data
+
+
+def encoded(value: Any) -> bytes:
+    """A value as it stands in a column."""
+    return guarded(_encode(value))
+
+
+def links_in(data: bytes) -> list[Link]:
+    """Links out of a column."""
+    return _links(unguarded(data))
+
+
+def message_in(data: bytes) -> Message:
+    """A message out of a column."""
+    return _message(unguarded(data))
+
+
+def parcel_in(data: bytes) -> Parcel:
+    """A parcel out of a column."""
+    return _parcel(unguarded(data))
 
 
 class EmbeddedFile:
     """The file as one process has it open."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, patience: float = PATIENCE, *, read_only: bool = False) -> None:
         self.path = path
+        self._patience = patience
         if not path.exists():
-            raise WeftError("the global frontier is missing", where=str(path), todo="begin the crawl anew")
-        with _sqlite(path):
-            self.base = sqlite3.connect(path, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
-            self.base.execute("pragma journal_mode = wal")
-            self.base.execute("pragma synchronous = full")
+            raise damaged("the global frontier is missing", path)
+        with self._sqlite():
+            # Who only reads leaves SQLite's own log as it is when it ends, be it whole or not.
+            place = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rw'}"
+            self.base = sqlite3.connect(
+                place, isolation_level=None, timeout=patience, check_same_thread=False, uri=True
+            )
+            if not read_only:
+                self.base.execute("pragma journal_mode = wal")
+                self.base.execute("pragma synchronous = full")
             form = self.get("format")
         if form != _FORMAT:
             raise WeftError(
@@ -92,7 +147,7 @@ class EmbeddedFile:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Do several things as one step, alone."""
-        with _sqlite(self.path):
+        with self._sqlite():
             self.base.execute("begin immediate")
             try:
                 yield self.base
@@ -101,13 +156,99 @@ class EmbeddedFile:
                 raise
             self.base.execute("commit")
 
+    def unsound(self) -> list[str]:
+        """What is wrong with the file, as far as it shows."""
+        how = "integrity_check" if self.path.stat().st_size <= _SMALL else "quick_check"
+        try:
+            found = [said for (said,) in self.base.execute(f"pragma {how}(3)").fetchall() if said != "ok"]
+            if not found:
+                found = self._strays()
+                for table, column in _BLOBS:
+                    for (data,) in self.base.execute(f"select {column} from {table}"):  # noqa: S608
+                        if data is not None:
+                            unguarded(data)
+        except sqlite3.Error as error:
+            return [str(error)]
+        except (WeftError, TypeError) as error:
+            return [str(error)]
+        return found
+
+    def blobs(self) -> list[tuple[str, bytes]]:
+        """Everything that is on its way, encoded, as far as it can be read: what it is, and it."""
+        found = []
+        for table, column in _BLOBS[:-1]:
+            try:
+                for (data,) in self.base.execute(f"select {column} from {table}"):  # noqa: S608
+                    if isinstance(data, bytes):
+                        found.append((column, data))
+            except sqlite3.Error:
+                continue
+        return found
+
+    def _strays(self) -> list[str]:
+        """Rows that belong to no other."""
+        (count,) = self.base.execute(
+            "select count(*) from waiting where grp not in (select name from groups)"
+        ).fetchone()
+        (empty,) = self.base.execute(
+            "select count(*) from groups where holder is null and waiting > 0 and parcel is null "
+            "and name not in (select grp from waiting)"
+        ).fetchone()
+        return [f"{count + empty} groups and the links that wait for them do not agree"] if count or empty else []
+
+    def locked_by(self) -> int | None:
+        """The process that keeps all others from writing, or None."""
+        try:
+            shared = self.path.with_name(f"{self.path.name}-shm").stat().st_ino
+            lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+        except OSError:
+            return None
+        for line in lines:
+            fields = line.split()
+            if fields[1:2] == ["POSIX"] and fields[3] == "WRITE" and int(fields[5].rpartition(":")[2]) == shared:
+                first, last = fields[6], fields[7]
+                if int(first) <= _WRITING and (last == "EOF" or int(last) >= _WRITING):
+                    return int(fields[4])
+        return None
+
+    @contextmanager
+    def _sqlite(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            if _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise self._locked() from error
+            raise _unusable(self.path, error) from error
+
+    def _locked(self) -> WeftError:
+        """Somebody else has it."""
+        pid = self.locked_by()
+        who = "another process" if pid is None else f"process {pid} ({command_of(pid)})"
+        return WeftError(
+            f"the global frontier has been locked by {who} for {self._patience:.0f} s",
+            where=str(self.path),
+            todo="end that process, or let it come to its end, and run the same command again; nothing is lost",
+        )
+
+
+def command_of(pid: int) -> str:
+    """What a process is, for a person."""
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return "gone by now"
+    return line.replace(b"\0", b" ").decode(errors="replace").strip()[:100] or "?"
+
+
+_BLOBS = (("groups", "parcel"), ("waiting", "links"), ("inbox", "message"), ("workers", "statistics"))
+
 
 @contextmanager
 def new_file(path: Path) -> Iterator[sqlite3.Connection]:
     """Make the file: it is there when what is put into it is complete."""
     beside = path.with_name(path.name + ".new")
     beside.unlink(missing_ok=True)
-    with _sqlite(path):
+    try:
         base = sqlite3.connect(beside, isolation_level=None)
         base.executescript(_TABLES)
         base.execute("begin")
@@ -115,16 +256,21 @@ def new_file(path: Path) -> Iterator[sqlite3.Connection]:
         yield base
         base.execute("commit")
         base.close()
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from error
     beside.rename(path)
 
 
-@contextmanager
-def _sqlite(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise WeftError(
-            f"the global frontier cannot be used: {error}",
-            where=str(path),
-            todo="is the disk full, or the directory read-only? Mend it and run the same command again",
-        ) from error
+def _code(error: sqlite3.Error) -> int:
+    """What SQLite calls it; it gives more precise codes in the upper bits."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _unusable(path: Path, error: sqlite3.Error) -> WeftError:
+    if _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return damaged(f"the global frontier cannot be used: {error}", path)
+    return WeftError(
+        f"the global frontier cannot be used: {error}",
+        where=str(path),
+        todo="is the disk full, or the directory read-only? Mend it and run the same command again",
+    )

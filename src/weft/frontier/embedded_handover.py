@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from weft.frontier.contract import CRAWLED, Batch, Message, Parcel
-from weft.frontier.embedded_file import EmbeddedFile, encoded
+from weft.frontier.embedded_file import EmbeddedFile, encoded, guarded
 from weft.frontier.embedded_groups import apply_batch, bring, by_group, inbox, plant
 from weft.urls import registered_domain, site_of
 
@@ -62,7 +62,7 @@ def hand_over(file: EmbeddedFile, worker: int, left: Left) -> list[str]:
         base.execute(
             "update workers set incarnation = incarnation + 1, applied = ?, taken = ?, pages = ?, statistics = ?, "
             "idle = 0, aside = 0, pending = 0, pages_rate = 0, bytes_rate = 0 where number = ?",
-            (left.number, left.taken, left.pages, left.statistics, worker),
+            (left.number, left.taken, left.pages, guarded(left.statistics), worker),
         )
         file.set(f"{_HANDED_OVER}{worker}", 1)
     return lost

@@ -14,8 +14,8 @@ from array import array
 import msgspec
 
 from weft.frontier.contract import Batch, Link
+from weft.frontier.keyed import Keyed
 from weft.frontier.log import Commit
-from weft.urls import fingerprint
 
 _REMEMBERED = 1 << 20  # links sent of late that are not sent again
 _GAINING = 1 << 18  # links sent of late whose pages are told of further links to them
@@ -24,15 +24,16 @@ _GAINING = 1 << 18  # links sent of late whose pages are told of further links t
 class Holdings:
     """The groups of one worker."""
 
-    def __init__(self, *, gaining: bool = False) -> None:
+    def __init__(self, keyed: Keyed, *, gaining: bool = False) -> None:
+        self._keyed = keyed
         self.alone = True
         self._gaining = gaining  # further links to a page matter
-        self._told: dict[int, tuple[str, Link]] = {}  # by fingerprint: group and link, where they do
+        self._told: dict[int, tuple[str, Link]] = {}  # by key: group and link, where they do
         self._gains: dict[int, float] = {}  # of them, since the last commit
         self.groups: set[str] = set()
         self.batch = Batch(0)  # what goes to the global frontier with the next commit
         self.new: list[str] = []  # groups since the last commit
-        # By the last bits of its fingerprint: the last link sent. What is pushed out is sent again, which does no harm.
+        # By the last bits of its key: the last link sent. What is pushed out is sent again, which does no harm.
         self._sent = array("Q")
 
     def __repr__(self) -> str:
@@ -63,8 +64,8 @@ class Holdings:
     def pack(self, commit: Commit) -> Batch:
         """Write down the groups since the last commit; what goes to the global frontier with it."""
         commit.groups, self.new = self.new, []
-        for target, gain in self._gains.items():
-            group, link = self._told[target]
+        for key, gain in self._gains.items():
+            group, link = self._told[key]
             self.post(group, msgspec.structs.replace(link, gain=gain))
         self._gains = {}
         batch, self.batch = self.batch, Batch(0)
@@ -77,25 +78,25 @@ class Holdings:
             return
         if not self._sent:
             self._sent = array("Q", bytes(8 * _REMEMBERED))
-        target = fingerprint(link.url)
-        place = target & (_REMEMBERED - 1)
-        if self._sent[place] == target:
+        key = self._keyed.of(link.url)
+        place = key & (_REMEMBERED - 1)
+        if self._sent[place] == key:
             return
-        self._sent[place] = target
+        self._sent[place] = key
         self.post(group, link)
 
     def _remember(self, group: str, link: Link) -> None:
-        target = fingerprint(link.url)
-        if target not in self._told:
+        key = self._keyed.of(link.url)
+        if key not in self._told:
             if len(self._told) >= _GAINING:  # start anew; what is still linked to comes again
                 self._told = {each: self._told[each] for each in self._gains}
-            self._told[target] = (group, link)
-            self._gains[target] = 0.0
+            self._told[key] = (group, link)
+            self._gains[key] = 0.0
 
-    def gain(self, target: int, amount: float) -> None:
+    def gain(self, key: int, amount: float) -> None:
         """A page of another worker has one more link from here, which adds so much to its score."""
-        if target in self._told:
-            self._gains[target] = self._gains.get(target, 0.0) + amount
+        if key in self._told:
+            self._gains[key] = self._gains.get(key, 0.0) + amount
 
     def post(self, group: str, link: Link) -> None:
         """Send something in any case."""

@@ -1,5 +1,7 @@
-"""What the frontier knows of one URL, read from its log beside a running crawl or after it. In: an id. Out: where
-it stands.
+"""What the frontier knows of one URL, read from its log beside a running crawl or after it. In: a URL. Out: where it
+stands.
+
+It is looked for by its text: no other URL is taken for it, and the crawl's secret is not needed.
 """
 
 from __future__ import annotations
@@ -9,11 +11,11 @@ from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.frontier.log import Entry, FrontierLog
 from weft.frontier.past import GONE, Past
-from weft.frontier.sites import RobotsRecord, SiteMemory
+from weft.frontier.sites import RobotsRecord, SiteMemory, unpacked_robots
+from weft.frontier.special import Special
 
 State = Literal["done", "refused", "retry", "pending"]
 
@@ -22,7 +24,6 @@ class Standing(NamedTuple):
     """Where a page stands in the frontier."""
 
     entry: Entry
-    found_on: str | None  # URL of the page where it was found first
     state: State
     tries: int
     due: float | None  # wall time before which it is not tried again
@@ -37,15 +38,11 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self._log = FrontierLog(path, read_only=True)
         self._past = Past()
-        prints: list[NDArray[np.uint64]] = [np.empty(0, np.uint64)]
         for replayed in self._log.replay():
             self._past.take(replayed)
-            prints.append(replayed.fingerprints.copy())
         self.names = self._past.names
         self.scope = self._past.scope
         self._sites = self._past.sites()
-        self._prints = np.where(self._sites == GONE, np.uint64(0), np.concatenate(prints))
-        self._prints[self._past.replaced()] = 0
         self._settled = self._past.settled()
         self._refused = self._past.refused()
 
@@ -53,16 +50,16 @@ class Ledger:
         """The robots.txt that was had of a site."""
         numbers = [number for number, name in enumerate(self.names) if name == site]
         data = self._past.robots.get(numbers[-1], {}).get(scheme) if numbers else None
-        return None if data is None else msgspec.msgpack.decode(data, type=RobotsRecord)
+        return None if data is None else unpacked_robots(data)
 
-    def standing(self, url_id: int) -> Standing | None:
-        """Where the page with this id stands, or None when it is not known."""
-        places = np.flatnonzero(self._prints == np.uint64(url_id))
-        if len(places) == 0:
+    def standing(self, url: str) -> Standing | None:
+        """Where the page of a URL stands, or None when it is not known."""
+        pages = [page for page in self._log.pages_of(url) if self._is_plain(page)]
+        if not pages:
             return None
-        page = int(places[0])
+        page = pages[0]
         entry = self._log.entry(page)
-        gone = np.zeros(len(self._prints), dtype=np.bool_)
+        gone = np.zeros(len(self._sites), dtype=np.bool_)
         gone[self._settled] = True
         gone[self._refused] = True
         tries, due = self._past.retries.get(page, (0, None))
@@ -77,7 +74,6 @@ class Ledger:
         memory = self._past.states.get(entry.site)
         return Standing(
             entry=entry,
-            found_on=self._url(entry.via),
             state=state,
             tries=tries,
             due=due,
@@ -86,10 +82,13 @@ class Ledger:
             memory=None if memory is None else msgspec.msgpack.decode(memory, type=SiteMemory),
         )
 
-    def _url(self, url_id: int) -> str | None:
-        """The URL of an id, as far as this worker knows it."""
-        places = np.flatnonzero(self._prints == np.uint64(url_id))
-        return self._log.entry(int(places[0])).url if url_id and len(places) else None
+    def _is_plain(self, page: int) -> bool:
+        """Is a page of this worker asked for by its URL alone? A POST, or what one led to, is another page."""
+        if self._sites[page] == GONE or page in self._past.replaced():
+            return False
+        request = self._past.requests.get(page)
+        special = None if request is None else msgspec.msgpack.decode(request, type=Special)
+        return special is None or special.name(self._log.entry(page).url) == self._log.entry(page).url.encode()
 
     def close(self) -> None:
         """Give the file back."""

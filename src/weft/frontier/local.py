@@ -13,22 +13,29 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
 from weft.clock import Clock
-from weft.errors import UsageError
+from weft.errors import UsageError, WeftError
 from weft.frontier.arrivals import Arrivals
 from weft.frontier.blacklist import Blacklist
+from weft.frontier.chains import MOST_REDIRECTS, Chains
 from weft.frontier.contract import Begun, Link, Message, Orders, Report
 from weft.frontier.correspondence import Correspondence
 from weft.frontier.departures import Departures
-from weft.frontier.discovery import Discovery
+from weft.frontier.discovery import Discovery, Links
 from weft.frontier.errands import Errands
 from weft.frontier.holdings import Holdings
+from weft.frontier.keyed import Keyed
 from weft.frontier.local_pages import LocalPages
 from weft.frontier.local_sites import LocalSites
 from weft.frontier.log import Commit, Entry, FrontierLog
 from weft.frontier.oracle import Oracle
 from weft.frontier.pace import Pace
 from weft.frontier.past import Past
+from weft.frontier.pauses import Pauses, noted
 from weft.frontier.politeness import Politeness
 from weft.frontier.ranking import Ranking
 from weft.frontier.retries import Retries
@@ -38,6 +45,7 @@ from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import Seen
 from weft.frontier.sites import Errand, Overrides, RobotsRecord, Site
 from weft.frontier.special import Special, Specials
+from weft.frontier.undoing import Before, Undoing
 from weft.model import FIRST_REQUISITE, Kind, Reason, Turn
 from weft.ordering import Ordering, Scored
 from weft.ordering.heaps import TwoLevelHeap
@@ -45,9 +53,10 @@ from weft.ordering.reranking import Reranking
 from weft.store.files import Mark
 from weft.urls import UrlRules, fingerprint, normal_form, registered_domain, site_of
 
-_MOST_REDIRECTS = 8  # of a chain that is looked at
 _MOST_RETURNED = 1 << 20  # pages that are fetched again because a redirect led back to them
-_MOST_REFUSALS = 500  # by robots.txt in one go, so that a long queue of forbidden pages does not stop the loop
+_MOST_REMEMBERED = 16  # sites that answered in an earlier run
+_MOST_REFUSALS = 500  # in one go, so that a long queue of forbidden pages does not stop the loop
+_LONGEST_REFUSING = 0.005  # seconds, for the same
 
 
 class LocalFrontier:
@@ -65,6 +74,7 @@ class LocalFrontier:
         overrides: Overrides,
         rules: UrlRules,
         agent: str,
+        secret: bytes,
         note: Callable[[int, str], None] = lambda _id, _url: None,
         reranking: Reranking | None = None,
         oracle: Oracle | None = None,
@@ -80,8 +90,9 @@ class LocalFrontier:
         self._heaps = TwoLevelHeap(
             pages=capacity, sites=capacity >> 3, scored=ordering.scored, by_size=ordering.by_size
         )
-        self._seen = Seen(capacity, capacity >> 3, self._heaps)
-        self.holdings = Holdings(gaining=isinstance(ordering, Scored))
+        keyed = Keyed(secret)
+        self._seen = Seen(capacity, capacity >> 3, self._heaps, keyed)
+        self.holdings = Holdings(keyed, gaining=isinstance(ordering, Scored))
         self._ranking = (
             Ranking(
                 ordering,
@@ -96,7 +107,9 @@ class LocalFrontier:
             if isinstance(ordering, Scored)
             else None
         )
+        self._path = path
         self._log = FrontierLog(path, private=private)
+        self._asked = Pauses(path)
         self.scope = Scope(selection)
         self.found = Discovery(
             seen=self._seen,
@@ -148,15 +161,21 @@ class LocalFrontier:
         self._departures = Departures(
             holdings=self.holdings, found=self.found, schedule=self.schedule, sites=self._sites, pages=self._pages
         )
+        self._chains = Chains()
+        self.undoing = Undoing(
+            clock=clock, sites=self._sites, schedule=self.schedule, pages=self._pages, heaps=self._heaps
+        )
         self.specials = Specials()
         self.unknown: list[Turn] = []  # what was sent once by an earlier run, and nobody knows what came of it
         self._mail = Correspondence()
         self._admitted: list[str] = []  # into the scope, since the last commit
         self._packed_taken = 0
+        self._awaiting: list[Callable[[None], None]] = []  # called when the next commit is on disk
+        self._packed_awaiting: list[Callable[[None], None]] = []
         self._second_pass = 0
         self.refused: Counter[Reason] = Counter()  # when their turn had come; beside those that discovery counts
         self.on_refused: Callable[[Entry, Reason], None] | None = None  # told of each of them
-        self._returned: set[int] = set()  # pages that were fetched again because a redirect led back to them
+        self._returned: set[int] = set()  # keys of pages that were fetched again because a redirect led back to them
         self.pace = Pace()
         self.allowance: int | None = None  # pages that may be fetched in all; their parts do not count
         self.spent = 0  # pages fetched or being fetched
@@ -198,10 +217,13 @@ class LocalFrontier:
         """The site of a number."""
         return self._sites.site(number)
 
-    def url_of(self, fingerprint: int) -> str | None:
-        """The URL with this fingerprint, if it is known here."""
-        page = self._seen.find(fingerprint)
-        return None if page < 0 else self._log.entry(page).url
+    def url_of(self, page: int) -> str:
+        """The URL of a page."""
+        return self._log.entry(page).url
+
+    def pages_of(self, urls: list[str]) -> NDArray[np.int64]:
+        """The pages of URLs, -1 for one that is not known here."""
+        return self._seen.pages_of(urls)
 
     # What to crawl.
 
@@ -213,32 +235,48 @@ class LocalFrontier:
         self.admit(url)
         return self.offer(url, Kind.SEED, 0, 0)
 
-    def offer(self, url: str, kind: int, depth: int, via: int, score: float = 0.0) -> Reason | None:
+    def offer(self, url: str, kind: int, depth: int, via: int, score: float = 0.0, *, steps: int = 0) -> Reason | None:
         """Offer one URL in normal form, found on the page with the id `via`; the reason if it is refused."""
-        return self.found.offer_url(url, kind, depth, via, score)
+        return self.found.offer_url(url, kind, depth, via, score, steps=steps)
 
     def request(
-        self, url: str, special: Special, depth: int, via: int, score: float = 0.0, *, kind: int = Kind.REQUEST
+        self,
+        url: str,
+        special: Special,
+        depth: int,
+        via: int,
+        score: float = 0.0,
+        *,
+        kind: int = Kind.REQUEST,
+        steps: int = 0,
     ) -> Reason | None:
         """Offer one URL that is to be asked for in a way of its own; the reason if it is refused."""
         if not self.holdings.alone:
             raise UsageError("a request has headers or a body, and there are several workers", todo="run one worker")
-        target = special.id(url)
-        if self._seen.find(target) >= 0:
+        key = self._seen.keyed.of_bytes(special.name(url))
+        if self._seen.find(key) >= 0:
             return None
-        reason = self.found.offer_url(url, kind, depth, via, score, target=target)
-        page = self._seen.find(target)
+        reason = self.found.offer_url(url, kind, depth, via, score, named=(special.id(url), key), steps=steps)
+        page = self._seen.find(key)
         if page >= 0:
             self.specials.add(page, special)
         return reason
 
     def knows(self, url: str) -> bool:
         """Was a URL found before?"""
-        return self._seen.find(fingerprint(url)) >= 0
+        return self._seen.page_of(url) >= 0
 
     def admit(self, url: str) -> None:
         """Let the place of a seed, or the place where it was redirected to, into the scope."""
         self._admitted += self.scope.admit(url)
+
+    def arrive(self, site: Site, url: str) -> None:
+        """A seed was redirected to this page, and no further: what it stands for is in the scope from now on."""
+        before = len(self._admitted)
+        self.admit(url)
+        if len(self._admitted) > before:
+            for scheme, robots in site.robots.items():
+                self.found.offer_sitemaps(robots.sitemaps, f"{scheme}://{site.name}/robots.txt")
 
     # Visits.
 
@@ -284,6 +322,8 @@ class LocalFrontier:
             site.took = took
             site.address = visit.address
         self.schedule.leave(visit, self._clock.now(), pause=pause)
+        if pause > 0:
+            self._asked.note(site.name, self._clock.wall() + pause)
         self._sites.changed.add(site.number)
         if self._heaps.arrays.length[site.number] == 0:
             self.found.forget(site)
@@ -297,9 +337,12 @@ class LocalFrontier:
             self._ranking.catch_up()
         if (visit.pages and visit.pages >= self.per_visit(site)) or self.exhausted:
             return None
-        if not self.pace.open(self._clock.now()):
+        now = self._clock.now()
+        if not self.pace.open(now):
             return None
-        for _ in range(_MOST_REFUSALS):
+        for refused in range(_MOST_REFUSALS):
+            if refused and self._clock.now() - now > _LONGEST_REFUSING:
+                return None
             page = self._heaps.pop(site.number)
             if page < 0:
                 return None
@@ -323,8 +366,9 @@ class LocalFrontier:
             self._spend(entry.kind)
             attempts = self._pages.attempts
             attempt = attempts.get(page, 0) + 1 if attempts else 1
-            target = self._seen.fingerprints[page]
-            return Turn(page, target, entry.url, entry.depth, entry.kind, entry.via, attempt)
+            special = self.specials.get(page) if self.specials.of else None
+            url_id = fingerprint(entry.url) if special is None else special.id(entry.url)
+            return Turn(page, url_id, entry.url, entry.depth, entry.kind, entry.via, attempt, entry.steps)
         return None
 
     def per_visit(self, site: Site) -> int:
@@ -369,12 +413,27 @@ class LocalFrontier:
             pages.begun[visit.site.number] = True
             visit.site.fetched += 1
 
-    def visited(self, turn: Turn, targets: list[int], kinds: list[int]) -> None:
+    def visited(self, turn: Turn, links: Links) -> None:
         """A page was visited and what it links to is known: the ordering may score its links by it."""
         if self._ranking is not None:
+            keys, kinds = links.keys, links.kinds
             if kinds and max(kinds) >= FIRST_REQUISITE:
-                targets = [target for target, kind in zip(targets, kinds, strict=True) if kind < FIRST_REQUISITE]
-            self._ranking.visited(turn.page, targets)
+                keys = [key for key, kind in zip(keys, kinds, strict=True) if kind < FIRST_REQUISITE]
+            self._ranking.visited(turn.page, keys)
+
+    def redirected(self, turn: Turn, url: str) -> None:
+        """A page was visited and redirects to a URL, which was offered if it is to be: that is its one link."""
+        if self._ranking is not None:
+            self._ranking.visited(turn.page, [self._seen.keyed.of(url)])
+
+    def follow_redirect(self, turn: Turn, url: str, kind: int, steps: int) -> None:
+        """Offer where a page redirects to, unless that led to it; `steps` says how long the chain is by now."""
+        if self.comes_back(turn, url):
+            return
+        known = self._log.pages
+        self.offer(url, kind, turn.depth, turn.id, steps=steps)
+        if self._log.pages > known:
+            self._chains.add(known, turn.page)
 
     def once_more(self, visit: Visit, turn: Turn) -> None:
         """Try a page again on the site's next visit: its server wanted a cookie back, or its certificate was looked
@@ -390,39 +449,41 @@ class LocalFrontier:
         """Does a redirect lead back to the page that led to it? Then that page, which may have wanted a cookie or a
         click, is fetched again, once: is it?
         """
-        target = fingerprint(url)
-        if turn.kind != Kind.REDIRECT or target in self._returned or not self._led_to(turn, target):
+        key = self._seen.keyed.of(url)
+        if turn.kind != Kind.REDIRECT or key in self._returned or not self._led_to(turn, fingerprint(url)):
             return False
-        page = self._seen.find(target)
+        page = self._seen.find(key)
         if page < 0:  # another worker has it
-            self._returned.add(target)
-            self.holdings.post(registered_domain(site_of(url)), Link(url, turn.kind, turn.depth, turn.id, again=True))
+            self._returned.add(key)
+            self.holdings.post(
+                registered_domain(site_of(url)), Link(url, turn.kind, turn.depth, turn.id, again=True, steps=turn.steps)
+            )
             return True
         entry = self._log.entry(page)
-        if not self._sites.site(entry.site).jar.cookies or not self._take_back(target):
+        if not self._sites.site(entry.site).jar.cookies or not self._take_back(key):
             return False
-        self.offer(url, entry.kind, entry.depth, entry.via)
+        self.offer(url, entry.kind, entry.depth, entry.via, steps=entry.steps)
         return True
 
     def _led_to(self, turn: Turn, target: int) -> bool:
         """Is a page where a chain of redirects began, or came by, as far as it is known here?"""
-        kind, via = turn.kind, turn.via
-        for _ in range(_MOST_REDIRECTS):
+        page, kind, via = turn.page, turn.kind, turn.via
+        for _ in range(MOST_REDIRECTS):
             if kind != Kind.REDIRECT or via == target:
                 break
-            page = self._seen.find(via)
+            page = self._chains.source(page)
             if page < 0:
                 return False
-            _, via, _, _, kind = self._log.entry(page)
+            _, via, _, _, kind, _ = self._log.entry(page)
         return kind == Kind.REDIRECT and via == target
 
-    def _take_back(self, target: int, *, once: bool = True) -> bool:
+    def _take_back(self, key: int, *, once: bool = True) -> bool:
         """Forget that a page is done, as often as is wanted or once a run; False where it is to stay as it is."""
-        if once and (target in self._returned or len(self._returned) >= _MOST_RETURNED):
+        if once and (key in self._returned or len(self._returned) >= _MOST_RETURNED):
             return False
         if once:
-            self._returned.add(target)
-        return self._pages.replace(target)
+            self._returned.add(key)
+        return self._pages.replace(key)
 
     def _spend(self, kind: int, pages: int = 1) -> None:
         if kind < FIRST_REQUISITE:
@@ -475,7 +536,36 @@ class LocalFrontier:
         """An errand is done: here is the robots.txt, or None when it could not be had."""
         self._errands.deliver(errand, record)
 
+    def give_up_errands(self, visit: Visit) -> None:
+        """The site of a visit could not be reached: what others wanted from there cannot be had."""
+        self._errands.give_up(visit.site, visit.errand)
+
     # Failures of a whole site.
+
+    def before(self, site: Site, turn: Turn | None) -> Before:
+        """How a site and its page stand before a failure is counted against them."""
+        page, tries = (-1, 0) if turn is None else (turn.page, turn.attempt - 1)
+        wait = self.schedule.wait(site)
+        rested = self._clock.now() + (wait + self._politeness.margin if wait else 0.0)
+        return Before(site, site.failures, site.set_aside, site.second_chance, page, tries, rested)
+
+    def gives_up(self, site: Site, turn: Turn | None, reason: Reason, *, of_site: bool) -> bool:
+        """Would this failure, of a page or of the whole site, be the end of the page, or of all pages of the site?"""
+        return (of_site and site.second_chance) or (turn is not None and not self.will_retry(turn, reason))
+
+    def owner(self, errand: Errand) -> Site | None:
+        """The site that an errand is for, where it is one of ours."""
+        number = self.found.numbers.get(errand.owner)
+        return None if number is None else self._sites.site(number)
+
+    def probe(self, site: Site) -> Visit | None:
+        """A visit to a site that answered before, to see whether anybody does; None where it may not be visited now."""
+        ours = site.number in self._sites and site.domain in self.holdings.groups and not site.errands
+        return self.schedule.begin_at(site.number, self._clock.now()) if ours else None
+
+    def answered_before(self) -> list[Site]:
+        """Some sites of different domains that were reached in an earlier run."""
+        return self._sites.answered(_MOST_REMEMBERED)
 
     def failed(self, site: Site) -> float:
         """The site could not be reached: the pause it gets. When the pauses are used up it is set aside, then given up:
@@ -511,12 +601,16 @@ class LocalFrontier:
         self._pages.pack(commit)
         self._sites.pack(commit, wall - now)
         self.robots.pack(commit)
+        self._chains.pack(commit)
         self.specials.pack(commit, clean=clean)
         if self._ranking is not None:
             self._ranking.pack(commit)
         self._mail.seal(batch, commit)
         self._log.pack(commit)
+        self._asked.turn()
         self._packed_taken = commit.taken
+        self._packed_awaiting += self._awaiting
+        self._awaiting = []
         self.schedule.tidy(now)
 
     def write(self, *, sync: bool) -> None:
@@ -528,6 +622,13 @@ class LocalFrontier:
         self._log.written()
         self._mail.committed(self._packed_taken)
         self.specials.written()
+        awaiting, self._packed_awaiting = self._packed_awaiting, []
+        for done in awaiting:
+            done(None)
+
+    def after_commit(self, done: Callable[[None], None]) -> None:
+        """Call this when everything that is known by now is on disk."""
+        self._awaiting.append(done)
 
     def commit(self, *, marks: dict[str, Mark], counts: bytes = b"", clean: bool = False, sync: bool = False) -> None:
         """Take what changed and write it, in one step."""
@@ -543,14 +644,19 @@ class LocalFrontier:
     ) -> Commit | None:
         """Read the log back and stand where it ends; its last record, or None when there is none.
 
-        Records at the end whose outputs are not `intact` are dropped: the log's `dropped` has them.
+        Records at the end whose outputs are not `intact` are dropped: the log's `dropped` has them. Where more than
+        these is missing, that is an error, and nothing is changed.
         """
         self.holdings.alone = self.schedule.alone = begun is None or begun.alone
         self._mail = Correspondence(begun)
         self._second_pass = 0 if begun is None else begun.second_pass
+        latest = self._clock.wall() + self._politeness.retry_after_most  # clocks jump
+        self._asked.unclaimed = {site: min(until, latest) for site, until in noted(self._log.path).items()}
+        self._sites.asked = self._asked.unclaimed
+        self._sites.wall_offset = self._clock.wall() - self._clock.now()
         last: Commit | None = None
         past = Past()
-        for replayed in self._log.replay(intact):
+        for replayed in self._log.replay(intact, applied=0 if begun is None else begun.applied):
             pulse()
             past.take(replayed)
             last = replayed.commit
@@ -558,19 +664,36 @@ class LocalFrontier:
             self._mail.replay(last)
         if last is None:
             return None
+        self._check_secret(past)
         self.set_back = max(0.0, last.wall - self._clock.wall())
         for url in past.scope:
             self.scope.admit(url)
         self.holdings.groups.update(past.groups)
         self.found.restore(past.names, past.left)
         unknown = past.unknown()
-        self._pages.restore(past, self.set_back)
+        pending = self._pages.restore(past, self.set_back)
+        self._chains.restore(past.redirects(), pending)
         self.specials.restore(past.special(), ever=bool(past.requests))
         for page in unknown:
-            url, via, _, depth, kind = self._log.entry(page)
-            self.unknown.append(Turn(page, self._seen.fingerprints[page], url, depth, kind, via, 1))
+            url, via, _, depth, kind, steps = self._log.entry(page)
+            url_id = msgspec.msgpack.decode(past.requests[page], type=Special).id(url)
+            self.unknown.append(Turn(page, url_id, url, depth, kind, via, 1, steps))
         self._restore_sites(past)
         return last
+
+    def _check_secret(self, past: Past) -> None:
+        """Are the keys in the log made with our secret? Another one would have every page fetched again."""
+        if not self._log.pages:
+            return
+        name = self._log.entry(0).url.encode()
+        if 0 in past.requests:
+            name = msgspec.msgpack.decode(past.requests[0], type=Special).name(name.decode())
+        if self._seen.keyed.of_bytes(name) != self._seen.key_of[0]:
+            raise WeftError(
+                "the crawl's hash key is not the one that it was begun with",
+                where=str(self._path),
+                todo="put hash.key back from a copy, or remove it and run weft repair",
+            )
 
     def give_up(self, turn: Turn) -> Site:
         """What was sent once, and nobody knows what came of it, is done; its site."""
@@ -582,8 +705,14 @@ class LocalFrontier:
         now = self._clock.now()
         self.robots.restore(past.robots)
         for site in self._sites.restore(past.states, self._clock.wall() + self.set_back - now):
+            self._sites.pause(site)
             self.schedule.resume(site, now)
         self.schedule.hold_back(now)
+
+    @property
+    def number(self) -> int:
+        """Of the last commit."""
+        return self._mail.number
 
     @property
     def behind(self) -> bool:
@@ -655,19 +784,19 @@ class LocalFrontier:
         for link in message.links:
             if link.kind == Kind.ROBOTS:
                 self._errands.take(link)
-            elif not link.again or self._take_back(fingerprint(link.url), once=link.kind == Kind.REDIRECT):
+            elif not link.again or self._take_back(self._seen.keyed.of(link.url), once=link.kind == Kind.REDIRECT):
                 self._take_link(link)
 
     def _take_link(self, link: Link) -> None:
         """A link from another worker: to a page that is new, or known and worth more by it; or a seed."""
         if self._ranking is None or not link.via:  # a seed is scored as seeds are, wherever it comes from
             score = link.score if self._ranking is None else 0.0
-            self.found.offer_url(link.url, link.kind, link.depth, link.via, score)
+            self.found.offer_url(link.url, link.kind, link.depth, link.via, score, steps=link.steps)
             return
         self._ranking.catch_up()
-        page = self._seen.find(fingerprint(link.url))
+        page = self._seen.page_of(link.url)
         if page < 0:
-            self.found.offer_url(link.url, link.kind, link.depth, link.via)
+            self.found.offer_url(link.url, link.kind, link.depth, link.via, steps=link.steps)
             self._ranking.arrived(link.score, link.gain)
         else:
             self._ranking.gain(page, link.gain)
@@ -676,4 +805,5 @@ class LocalFrontier:
         """Give the log's file back."""
         if self._ranking is not None:
             self._ranking.close()
+        self._asked.close()
         self._log.close()

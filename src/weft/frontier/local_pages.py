@@ -1,7 +1,7 @@
 """The pages of a local frontier, many at a time. In: the records of its log, parcels, sites that leave. Out: every page
 stands where it stood before; and, for the next commit, what came of the pages that had their turn.
 
-One page is known in several places: its fingerprint to URL-seen, its text to the log, its rank to the heap of its site,
+One page is known in several places: its key to URL-seen, its text to the log, its rank to the heap of its site,
 its pause to the schedule. Pages that are found one by one come in by `Discovery`; here are the ways that take many.
 """
 
@@ -25,7 +25,6 @@ from weft.frontier.schedule import Schedule
 from weft.frontier.seen import Seen, restore
 from weft.model import FIRST_REQUISITE
 from weft.ordering.heaps import TwoLevelHeap, push_all
-from weft.urls import fingerprints
 
 _AT_ONCE = 1 << 20  # pages put back in one go
 
@@ -79,15 +78,15 @@ class LocalPages:
         self.replaced = array("I")
         self.delayed = []
 
-    def replace(self, url_id: int) -> bool:
+    def replace(self, key: int) -> bool:
         """Forget the page of a URL that is done, so that it can be found anew; False where it is yet to be fetched."""
-        page = self._seen.find(url_id)
+        page = self._seen.find(key)
         if page < 0:
             return True
         entry = self._log.entry(page)
         if page in self.attempts or page in self._heaps.pages_of(entry.site):
             return False
-        self._seen.arrays.fingerprint[page] = 0
+        self._seen.arrays.key[page] = 0
         self._seen.arrays.found[entry.site] -= entry.kind < FIRST_REQUISITE
         self.replaced.append(page)
         return True
@@ -96,26 +95,30 @@ class LocalPages:
 
     def replay(self, replayed: Replayed) -> None:
         """Put the pages of a record back into URL-seen, with their scores."""
-        commit, rows, prints = replayed
+        commit, rows, keys = replayed
         first = int(self._seen.arrays.counts[0])
-        restore(self._seen.arrays, prints.copy())
+        restore(self._seen.arrays, keys.copy())
         np.add.at(self._seen.arrays.found, rows["site"][rows["kind"] < FIRST_REQUISITE], 1)
         if commit.scores:
             self._heaps.arrays.score[first : first + len(rows)] = np.frombuffer(commit.scores)
         if self._ranking is not None:
             self._ranking.restore(commit)
 
-    def restore(self, past: Past, set_back: float) -> None:
-        """Make pages pending again that were, now or when their pause is over; the clock was set back by so much."""
+    def restore(self, past: Past, set_back: float) -> NDArray[np.bool_]:
+        """Make pages pending again that were, now or when their pause is over; the clock was set back by so much.
+
+        By page: is it yet to be fetched?
+        """
         site_of = past.sites()
         pending = site_of != GONE
-        self._seen.arrays.fingerprint[np.flatnonzero(~pending)] = 0
+        self._seen.arrays.key[np.flatnonzero(~pending)] = 0
         replaced = past.replaced()
-        self._seen.arrays.fingerprint[replaced] = 0
+        self._seen.arrays.key[replaced] = 0
         pending[replaced] = False
         for numbers in (past.settled(), past.refused()):
             pending[numbers] = False
             self.begun[site_of[numbers]] = True
+        waiting: NDArray[np.bool_] = pending.copy()
         now = self._clock.now()
         offset = self._clock.wall() + set_back - now
         for page, (attempt, wall) in past.retries.items():
@@ -127,6 +130,7 @@ class LocalPages:
         for start in range(0, len(pending), _AT_ONCE):  # a slice at a time: tens of millions need no second array
             pages = np.flatnonzero(pending[start : start + _AT_ONCE]).astype(np.int32) + np.int32(start)
             push_all(self._heaps.arrays, site_of[pages], pages)
+        return waiting
 
     # To and from other workers.
 
@@ -135,15 +139,23 @@ class LocalPages:
 
         `numbers` are those of its sites. Unless all of these are new (`anew`), some of the pages may be known.
         """
-        urls, site, via, depth, kind, state, scores = pages_of(content)
+        urls, site, via, depth, kind, state, scores, steps = pages_of(content)
         if not urls:
             return
-        prints = fingerprints(urls)
+        keys = self._seen.keyed.array_of(urls)
         places = list(range(len(urls)))  # in the parcel, of the pages that are not known
         if not anew:
-            places = [place for place in places if self._seen.find(prints[place]) < 0]
+            places = [place for place in places if self._seen.find(int(keys[place])) < 0]
         site_of = numbers[site]
-        columns = (prints, urls, via.tolist(), site_of.tolist(), depth.tolist(), kind.tolist())
+        columns = (
+            keys.tolist(),
+            urls,
+            via.tolist(),
+            site_of.tolist(),
+            depth.tolist(),
+            kind.tolist(),
+            steps.tolist(),
+        )
         rows = list(zip(*columns, strict=True))
         append = self._log.append
         for place in places:
@@ -152,7 +164,7 @@ class LocalPages:
         first = int(self._seen.arrays.counts[0])
         page_of = np.full(len(urls), -1, np.int64)
         page_of[chosen] = np.arange(first, first + len(places))
-        restore(self._seen.arrays, np.array(prints, np.uint64)[chosen])
+        restore(self._seen.arrays, keys[chosen])
         np.add.at(self._seen.arrays.found, site_of[chosen][kind[chosen] < FIRST_REQUISITE], 1)
         if self._scored:
             scores = scores[chosen] if len(scores) else np.zeros(len(places))
@@ -168,6 +180,7 @@ class LocalPages:
         ours = page_of >= 0
         self.settled.frombytes(page_of[ours & (state == DONE)].astype(np.uint32).tobytes())
         self.refused.frombytes(page_of[ours & (state == REFUSED)].astype(np.uint32).tobytes())
+        self.begun[site_of[ours & (state != PENDING)]] = True
         now = self._clock.now()
         offset = self._clock.wall() - now
         for place, attempt, wall in content.retries:
@@ -183,8 +196,8 @@ class LocalPages:
         """Forget the pages of a site that was never visited: they are links again, the best one first."""
         links = []
         for page in self._heaps.drain(site):
-            url, via, _, depth, kind = self._log.entry(page)
+            url, via, _, depth, kind, steps = self._log.entry(page)
             score = float(self._heaps.arrays.score[page]) if self._scored else 0.0
-            links.append(Link(url, kind, depth, via, math.nan if self._ranking else score, gain=score))
-            self._seen.arrays.fingerprint[page] = 0
+            links.append(Link(url, kind, depth, via, math.nan if self._ranking else score, gain=score, steps=steps))
+            self._seen.arrays.key[page] = 0
         return links

@@ -24,6 +24,8 @@ class LocalSites:
         self._names = names  # by number; there are more as time goes by
         self._overrides = overrides
         self._made: dict[int, Site] = {}
+        self.asked: dict[str, float] = {}  # pauses that are not in the log: by name, until which wall time
+        self.wall_offset = 0.0
         self._listed = reserve(capacity, np.uint8)  # by site: the list that it was last reported to be in
         # Since the last commit.
         self.changed: set[int] = set()  # what is remembered of these
@@ -44,11 +46,30 @@ class LocalSites:
         if site is None:
             name = self._names[number]
             site = self._made[number] = Site(number, name, self._overrides.of(name))
+            if self.asked:
+                self.pause(site)
         return site
+
+    def pause(self, site: Site) -> None:
+        """Leave a site alone as long as it asked for in a run that came to no commit any more."""
+        until = self.asked.pop(site.name, None)
+        if until is not None:
+            site.next_visit = max(site.next_visit, until - self.wall_offset)
+            self.changed.add(site.number)
 
     def out_of_reach(self) -> list[int]:
         """Sites that rest because they failed, or wait for what others bring: that may take hours."""
         return [number for number, site in self._made.items() if site.failures or site.set_aside or site.held]
+
+    def answered(self, most: int) -> list[Site]:
+        """Some sites of different domains that were reached."""
+        found: dict[str, Site] = {}
+        for site in self._made.values():
+            if site.fetched and not site.failures:
+                found[site.domain] = site
+                if len(found) == most:
+                    break
+        return list(found.values())
 
     def leave(self, number: int) -> None:
         """A site goes to another worker."""
@@ -70,6 +91,8 @@ class LocalSites:
     def pack(self, commit: Commit, wall_offset: float) -> None:
         """Write down what changed since the last commit."""
         commit.states = [(number, self._made[number].memory(wall_offset)) for number in self.changed]
+        jars = ((number, self._made[number].new_cookies()) for number in self.changed)
+        commit.jars = [(number, jar) for number, jar in jars if jar is not None]
         commit.left = self._left
         self.changed = set()
         self._left = []

@@ -4,7 +4,7 @@ In: what changed since the last commit. Out: one record with a checksum; later, 
 and every record again in order. Nothing is ever rewritten: a record is valid or it is cut off.
 
 A record is a head (magic, CRC of what follows, its length) and a payload: a small msgpack part, and the new pages
-as three arrays behind it (rows of fixed size, fingerprints, texts), so that one page's text is two short reads away
+as three arrays behind it (rows of fixed size, keys, texts), so that one page's text is two short reads away
 without an index per page: the pages of one record have consecutive numbers, and the record's place is all that is
 kept in memory.
 
@@ -19,7 +19,6 @@ import os
 import struct
 from array import array
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,17 +28,17 @@ import numpy as np
 from isal import isal_zlib
 from numpy.typing import NDArray
 
-from weft.store.files import Mark, sync_folder, write_all, writing
-from weft.store.store import SETTLED
+from weft.frontier.records import HEAD, LENGTHS, MAGIC, Commit, commit_of, kept, whole
+from weft.store.files import sync_folder, write_all, writing
 
-_HEAD = struct.Struct("<4sIQ")
-_LENGTHS = struct.Struct("<III")
-_MAGIC = b"weft"
-_ROW = struct.Struct("<QIiHBx")  # where it was found, end of its text, site, depth, kind; 19 bytes are used of 20
+__all__ = ["Commit", "Entry", "FrontierLog", "Replayed", "entries_of"]
+
+_ROW = struct.Struct("<QIiHBB")  # where it was found, end of its text, site, depth, kind, steps
 # Pages read of the log, after which what was read no longer counts as our memory; each may map 64 KB of it.
 _FORGET = 2_000
 DEEPEST = 65_535  # what is deeper counts as this deep
-ROW = np.dtype([("via", "<u8"), ("end", "<u4"), ("site", "<i4"), ("depth", "<u2"), ("kind", "u1"), ("spare", "u1")])
+MOST_STEPS = 255  # likewise
+ROW = np.dtype([("via", "<u8"), ("end", "<u4"), ("site", "<i4"), ("depth", "<u2"), ("kind", "u1"), ("steps", "u1")])
 
 
 class Entry(NamedTuple):
@@ -50,34 +49,7 @@ class Entry(NamedTuple):
     site: int
     depth: int
     kind: int
-
-
-class Commit(msgspec.Struct, omit_defaults=True):
-    """What changed between two commits, apart from new pages."""
-
-    sites: list[str] = []  # names of new sites, in the order of their numbers
-    settled: bytes = b""  # numbers of pages that are done, uint32
-    refused: bytes = b""  # numbers of pages that were refused when their turn came, uint32
-    replaced: bytes = b""  # numbers of pages that are fetched again, under new numbers; uint32
-    delayed: list[tuple[int, int, float]] = []  # pages to be tried again: page, tries so far, wall time
-    states: list[tuple[int, bytes]] = []  # sites whose memory changed: number, encoded state
-    robots: list[tuple[int, str, bytes]] = []  # robots.txt files had: site, scheme, encoded record
-    scores: bytes = b""  # of the new pages, float64, where the ordering scores
-    rescored: bytes = b""  # pages whose scores changed, uint32
-    rescores: bytes = b""  # … to these, float64
-    edges: bytes = b""  # of visited pages, where scores are computed from them: page, number of links, these; int32
-    requests: list[tuple[int, bytes]] = []  # pages that are asked for in a way of their own: page, encoded `Special`
-    sent: list[tuple[int, bool]] = []  # pages that are about to be asked for, once, or are so no more
-    scope: list[str] = []  # what redirected seeds added to the scope
-    marks: dict[str, Mark] = {}  # how far every output file is valid that is not sealed
-    counts: bytes = b""  # totals of the crawl so far, encoded by whoever counts
-    batch: bytes = b""  # what the global frontier is to be told, encoded
-    number: int = 0  # of that batch; each record has one
-    taken: int = 0  # how far this worker's inbox was read
-    groups: list[str] = []  # that were checked out
-    left: list[int] = []  # sites that were checked in: numbers
-    wall: float = 0.0  # when it was made
-    clean: bool = False  # the worker stopped after this
+    steps: int = 0  # redirects in a row that led to it; of a sitemap or a part: such as it above it
 
 
 class Replayed(NamedTuple):
@@ -92,7 +64,7 @@ class FrontierLog:
     """The log of one local frontier."""
 
     def __init__(self, path: Path, *, read_only: bool = False, private: bool = False) -> None:
-        self._path = path
+        self.path = path
         self._read_only = read_only
         how = os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT | os.O_APPEND
         self._file = os.open(path, how, 0o600 if private else 0o644)
@@ -115,27 +87,27 @@ class FrontierLog:
         self._text_bytes = 0
 
     def __repr__(self) -> str:
-        return f"FrontierLog({self._path.name}, {self._pages} pages, {self._length} bytes)"
+        return f"FrontierLog({self.path.name}, {self._pages} pages, {self._length} bytes)"
 
     @property
     def pages(self) -> int:
         """How many pages are known, those not yet committed included."""
         return self._pages + len(self._texts)
 
-    def append(self, fingerprint: int, url: str, via: int, site: int, depth: int, kind: int) -> None:
+    def append(self, fingerprint: int, url: str, via: int, site: int, depth: int, kind: int, steps: int = 0) -> None:
         """Note a new page, found on the one with the id `via`; its number is the count of those before it."""
         text = url.encode()
         self._texts.append(text)
         self._text_bytes += len(text)
-        self._rows += _ROW.pack(via, self._text_bytes, site, min(depth, DEEPEST), kind)
+        self._rows += _ROW.pack(via, self._text_bytes, site, min(depth, DEEPEST), kind, min(steps, MOST_STEPS))
         self._fingerprints.append(fingerprint)
 
     def entry(self, page: int) -> Entry:
         """What was noted of a page."""
         if page >= self._pages:
             at = page - self._pages
-            via, _end, site, depth, kind = _ROW.unpack_from(self._rows, at * _ROW.size)
-            return Entry(self._texts[at].decode(), via, site, depth, kind)
+            via, _end, site, depth, kind, steps = _ROW.unpack_from(self._rows, at * _ROW.size)
+            return Entry(self._texts[at].decode(), via, site, depth, kind, steps)
         record = bisect_right(self._first, page) - 1
         at = page - self._first[record]
         place = self._rows_at[record] + at * _ROW.size
@@ -153,8 +125,21 @@ class FrontierLog:
                 self._reads = 0
                 written.madvise(mmap.MADV_DONTNEED)
         start = _ROW.unpack_from(written, place - _ROW.size)[1] if at else 0
-        via, end, site, depth, kind = _ROW.unpack_from(written, place)
-        return Entry(written[texts + start : texts + end].decode(), via, site, depth, kind)
+        via, end, site, depth, kind, steps = _ROW.unpack_from(written, place)
+        return Entry(written[texts + start : texts + end].decode(), via, site, depth, kind, steps)
+
+    def pages_of(self, url: str) -> list[int]:
+        """The pages of a URL, oldest first, found by its text: all texts of its length are looked at."""
+        text, found = url.encode(), list[int]()
+        ends_at = [*self._first, self._pages][1:]  # of an empty log, none
+        for first, rows_at, texts_at, end in zip(self._first, self._rows_at, self._texts_at, ends_at, strict=True):
+            rows = np.frombuffer(os.pread(self._file, (end - first) * ROW.itemsize, rows_at), ROW)
+            ends = rows["end"].astype(np.int64)
+            starts = np.concatenate(([0], ends[:-1]))
+            for place in np.flatnonzero(ends - starts == len(text)).tolist():
+                if os.pread(self._file, len(text), texts_at + int(starts[place])) == text:
+                    found.append(first + place)
+        return found
 
     def commit(self, commit: Commit, *, sync: bool = False) -> None:
         """Write what changed as one record."""
@@ -169,15 +154,15 @@ class FrontierLog:
         texts = b"".join(self._texts)
         payload = b"".join(
             (
-                _LENGTHS.pack(len(part), len(self._texts), len(texts)),
+                LENGTHS.pack(len(part), len(self._texts), len(texts)),
                 part,
                 self._rows,
                 self._fingerprints.tobytes(),
                 texts,
             )
         )
-        self._packed = _HEAD.pack(_MAGIC, isal_zlib.crc32(payload), len(payload)) + payload
-        self._note(self._length + _HEAD.size, len(part), len(self._texts))
+        self._packed = HEAD.pack(MAGIC, isal_zlib.crc32(payload), len(payload)) + payload
+        self._note(self._length + HEAD.size, len(part), len(self._texts))
         self._rows = bytearray()
         self._fingerprints = array("Q")
         self._texts = []
@@ -185,76 +170,67 @@ class FrontierLog:
 
     def write(self, *, sync: bool) -> None:
         """Put the packed record on disk; may be called from another thread than the rest."""
-        with writing(self._path):
+        with writing(self.path):
             write_all(self._file, self._packed)
             if sync:
                 os.fdatasync(self._file)
                 if self._length == 0:
-                    sync_folder(self._path.parent)
+                    sync_folder(self.path.parent)
 
     def written(self) -> None:
         """The packed record is on disk."""
         self._length += len(self._packed)
         self._packed = b""
 
-    def replay(self, intact: Callable[[Commit], bool] = lambda _commit: True) -> Iterator[Replayed]:
-        """Every valid record from the beginning; what follows the last valid one is cut off.
+    def replay(
+        self, intact: Callable[[Commit], bool] = lambda _commit: True, *, applied: int = 0
+    ) -> Iterator[Replayed]:
+        """Every record that counts, from the beginning (see `records.kept`); what follows the last one is cut off.
 
         Of the last records those are dropped, and kept in `dropped`, whose outputs are not all there: `intact` says
-        so. Older ones are settled: their outputs were on disk before later records were written.
+        so. Older ones are settled: their outputs were on disk before later records were written. `applied` is the
+        last commit that the global frontier heard of.
         """
-        undecided: deque[tuple[int, bytes]] = deque()
-        for end, payload in self._payloads():
-            undecided.append((end, payload))
-            if len(undecided) > SETTLED:
-                yield self._take(*undecided.popleft())
-        while undecided and intact(_commit_of(undecided[0][1])):
-            yield self._take(*undecided.popleft())
-        self.dropped = [_commit_of(payload) for _, payload in undecided]
+        self.dropped = []
+        for record in kept(self._file, self.path, intact, applied=applied, dropped=self.dropped):
+            yield self._take(record.end, record.payload)
         if not self._read_only and os.fstat(self._file).st_size > self._length:
             os.ftruncate(self._file, self._length)
             os.fsync(self._file)  # a record that was dropped must not come back
 
-    def _payloads(self) -> Iterator[tuple[int, bytes]]:
-        """The payloads of the records that are whole, each with where it ends."""
-        size = os.fstat(self._file).st_size
-        at = 0
-        while at < size:
-            head = os.pread(self._file, _HEAD.size, at)
-            if len(head) < _HEAD.size:
-                return
-            magic, crc, length = _HEAD.unpack(head)
-            if magic != _MAGIC or at + _HEAD.size + length > size:
-                return
-            payload = os.pread(self._file, length, at + _HEAD.size)
-            if len(payload) < length or isal_zlib.crc32(payload) != crc:
-                return
-            at += _HEAD.size + length
-            yield at, payload
+    def good_part(self) -> Iterator[Replayed]:
+        """The records up to the first that is not whole, of a log that may be damaged; nothing is changed."""
+        for record in whole(self._file):
+            yield self._take(record.end, record.payload)
 
     def close(self) -> None:
         """Give the file back."""
         os.close(self._file)
 
     def _take(self, end: int, payload: bytes) -> Replayed:
-        part, pages, _texts = _LENGTHS.unpack_from(payload)
-        at = _LENGTHS.size + part
+        part, pages, _texts = LENGTHS.unpack_from(payload)
+        at = LENGTHS.size + part
         rows = np.frombuffer(payload, dtype=ROW, count=pages, offset=at)
         prints = np.frombuffer(payload, dtype=np.uint64, count=pages, offset=at + pages * ROW.itemsize)
-        self._note(self._length + _HEAD.size, part, pages)
+        self._note(self._length + HEAD.size, part, pages)
         self._length = end
-        return Replayed(_commit_of(payload), rows, prints)
+        return Replayed(commit_of(payload), rows, prints)
 
     def _note(self, payload_at: int, part: int, pages: int) -> None:
         if pages:
-            rows_at = payload_at + _LENGTHS.size + part
+            rows_at = payload_at + LENGTHS.size + part
             self._first.append(self._pages)
             self._rows_at.append(rows_at)
             self._texts_at.append(rows_at + pages * (ROW.itemsize + 8))
             self._pages += pages
 
 
-def _commit_of(payload: bytes) -> Commit:
-    """The part of a record that is not pages."""
-    part, _pages, _texts = _LENGTHS.unpack_from(payload)
-    return msgspec.msgpack.decode(memoryview(payload)[_LENGTHS.size : _LENGTHS.size + part], type=Commit)
+def entries_of(payload: bytes) -> Iterator[Entry]:
+    """The pages of a record, wherever it stands; their sites' numbers mean nothing without the records before."""
+    part, pages, _texts = LENGTHS.unpack_from(payload)
+    at = LENGTHS.size + part
+    texts, start = at + pages * (ROW.itemsize + 8), 0
+    for page in range(pages):
+        via, end, site, depth, kind, steps = _ROW.unpack_from(payload, at + page * _ROW.size)
+        yield Entry(payload[texts + start : texts + end].decode(), via, site, depth, kind, steps)
+        start = end

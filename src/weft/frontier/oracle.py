@@ -1,5 +1,5 @@
 """Scores from outside. In: a file that `weft graph rank` wrote, or any table of URLs and scores. Out: the score of a
-page, by the fingerprint of its URL.
+page, by the key of its URL.
 """
 
 from __future__ import annotations
@@ -11,33 +11,34 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from weft.errors import UsageError
-from weft.urls import fingerprints, normal_form
+from weft.frontier.keyed import Keyed
+from weft.urls import normal_form
 
 
 class Table:
-    """Scores by fingerprint."""
+    """Scores by key."""
 
-    def __init__(self, prints: NDArray[np.uint64], scores: NDArray[np.float64]) -> None:
-        order = np.argsort(prints, kind="stable")
-        self._prints = prints[order]
+    def __init__(self, keys: NDArray[np.uint64], scores: NDArray[np.float64]) -> None:
+        order = np.argsort(keys, kind="stable")
+        self._keys = keys[order]
         self.scores = scores[order]
 
     def __repr__(self) -> str:
-        return f"Table({len(self._prints)} URLs)"
+        return f"Table({len(self._keys)} URLs)"
 
     @classmethod
-    def read(cls, path: Path) -> Table:
+    def read(cls, path: Path, keyed: Keyed) -> Table:
         """The scores in a file; its URLs are brought to normal form."""
         urls, scores = _read(path)
         normal = [url if type(url := normal_form(text, None)) is str else "" for text in urls]
-        return cls(np.array(fingerprints(normal), np.uint64), scores)
+        return cls(keyed.array_of(normal), scores)
 
-    def look_up(self, prints: NDArray[np.uint64]) -> NDArray[np.float64]:
+    def look_up(self, keys: NDArray[np.uint64]) -> NDArray[np.float64]:
         """The score of each page, NaN for those that are not in the table."""
-        if not len(self._prints):
-            return np.full(len(prints), np.nan)
-        at = np.minimum(np.searchsorted(self._prints, prints), len(self._prints) - 1)
-        return np.where(self._prints[at] == prints, self.scores[at], np.nan)
+        if not len(self._keys):
+            return np.full(len(keys), np.nan)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self.scores[at], np.nan)
 
 
 def _read(path: Path) -> tuple[list[str], NDArray[np.float64]]:
@@ -87,12 +88,12 @@ class Oracle:
         return f"Oracle({', '.join(name for name, table in self._tables.items() if table is not None)})"
 
     @classmethod
-    def read(cls, needs: tuple[str, ...], scores: str, oracle: str) -> Oracle:
+    def read(cls, needs: tuple[str, ...], scores: str, oracle: str, keyed: Keyed) -> Oracle:
         """From the files that an ordering's settings name: `scores` is what it needs, `oracle` what it needs beside."""
-        table = Table.read(Path(scores)) if scores and needs else None
+        table = Table.read(Path(scores), keyed) if scores and needs else None
         if "old" not in needs:
             return cls(true=table)
-        true = Table.read(Path(oracle)) if oracle and "true" in needs else None
+        true = Table.read(Path(oracle), keyed) if oracle and "true" in needs else None
         if table is not None and true is not None:  # PageRank sums to 1: a page of a smaller web has more of it
             table.scores *= len(table.scores) / max(1, len(true.scores))
         return cls(old=table, true=true)
@@ -114,8 +115,8 @@ class Oracle:
                     todo=f"give them with {flag} FILE; `weft graph rank GRAPH --out FILE` writes such a file",
                 )
 
-    def look_up(self, name: str, prints: NDArray[np.uint64]) -> NDArray[np.float64]:
+    def look_up(self, name: str, keys: NDArray[np.uint64]) -> NDArray[np.float64]:
         """The score of each page by one of the tables, NaN where it is not known."""
         table = self._tables[name]
         assert table is not None
-        return table.look_up(prints)
+        return table.look_up(keys)

@@ -51,6 +51,7 @@ class Content(msgspec.Struct, array_like=True):
     retries: list[tuple[int, int, float]] = []  # pages to be tried again: which, tries so far, wall time
     scores: bytes = b""  # float64, where the ordering scores
     format: int = _FORMAT
+    steps: bytes = b""  # uint8; none where all are 0
 
 
 class Pages(NamedTuple):
@@ -63,6 +64,7 @@ class Pages(NamedTuple):
     kind: NDArray[np.uint8]
     state: NDArray[np.uint8]
     scores: NDArray[np.float64]  # none, or one a page
+    steps: NDArray[np.uint8]
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -102,6 +104,7 @@ def pages_of(content: Content) -> Pages:
         np.frombuffer(content.kind, np.uint8),
         np.frombuffer(content.state, np.uint8),
         np.frombuffer(content.scores, np.float64),
+        np.frombuffer(content.steps or bytes(len(content.kind)), np.uint8),
     )
 
 
@@ -135,7 +138,7 @@ class Estate(Past):
         self.batches: list[Batch] = []  # with higher numbers than `applied`
         scores: list[NDArray[np.float64]] = [np.empty(0, np.float64)]
         changes: list[tuple[NDArray[np.uint32], NDArray[np.float64]]] = []
-        for replayed in self._log.replay(intact):
+        for replayed in self._log.replay(intact, applied=applied):
             self.take(replayed)
             commit = self.last = replayed.commit
             scores.append(np.frombuffer(commit.scores))
@@ -176,7 +179,7 @@ class Estate(Past):
 
     def _parcel(self, group: str, sites: list[int], pages: NDArray[np.int64], made_at: float) -> Parcel:
         entries: list[Any] = [self._log.entry(page) for page in pages.tolist()]
-        urls, vias, _sites, depths, kinds = zip(*entries, strict=True) if entries else ((), (), (), (), ())
+        urls, vias, _sites, depths, kinds, steps = zip(*entries, strict=True) if entries else ((),) * 6
         state = self._state[pages]
         retries = [(place, *self.retries[int(pages[place])]) for place in np.flatnonzero(state == RETRY).tolist()]
         content = Content(
@@ -191,6 +194,7 @@ class Estate(Past):
             state=state.tobytes(),
             retries=retries,
             scores=self._scores[pages].tobytes() if len(self._scores) else b"",
+            steps=bytes(steps) if any(steps) else b"",
         )
         pending = int(np.count_nonzero((state == PENDING) | (state == RETRY)))
         return Parcel(group, pending, packed(content))

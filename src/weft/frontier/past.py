@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.frontier.log import Replayed
+from weft.frontier.sites import with_cookies
 from weft.urls import registered_domain
 
 GONE = -1  # the site of a page whose site went to another worker
@@ -27,12 +28,14 @@ class Past:
         self.left: set[int] = set()  # numbers of sites that went to another worker
         self.groups: dict[str, None] = {}  # that are held, in the order in which they came
         self.scope: list[str] = []
-        self.states: dict[int, bytes] = {}  # by site: `SiteMemory`, encoded
+        self._states: dict[int, bytes] = {}  # by site: `SiteMemory`, encoded, and its cookies where these changed last
+        self._jars: dict[int, bytes] = {}
         self.robots: dict[int, dict[str, bytes]] = {}  # by site and scheme: `RobotsRecord`, encoded
         self.retries: dict[int, tuple[int, float]] = {}  # pages to be tried again: tries so far, wall time
         self.requests: dict[int, bytes] = {}  # by page: `Special`, encoded
         self.sent: set[int] = set()  # pages that are sent once, and may have been
         self._sites: list[NDArray[np.int32]] = []
+        self._redirects: list[bytes] = []
         self._settled: list[bytes] = []
         self._refused: list[bytes] = []
         self._replaced: list[bytes] = []
@@ -47,7 +50,8 @@ class Past:
         self.names += commit.sites
         self.scope += commit.scope
         self.groups.update(dict.fromkeys(commit.groups))
-        self.states.update(commit.states)
+        self._states.update(commit.states)
+        self._jars.update(commit.jars)
         for number, scheme, record in commit.robots:
             self.robots.setdefault(number, {})[scheme] = record
         self.retries.update({page: (tries, wall) for page, tries, wall in commit.delayed})
@@ -55,11 +59,20 @@ class Past:
         for page, sent in commit.sent:
             (self.sent.add if sent else self.sent.discard)(page)
         self._sites.append(rows["site"].copy())
+        self._redirects.append(commit.redirects)
         self._settled.append(commit.settled)
         self._refused.append(commit.refused)
         self._replaced.append(commit.replaced)
         if commit.left:
             self._leave(commit.left)
+
+    @property
+    def states(self) -> dict[int, bytes]:
+        """By site: `SiteMemory`, encoded."""
+        for number, cookies in self._jars.items():
+            self._states[number] = with_cookies(self._states[number], cookies)
+        self._jars = {}
+        return self._states
 
     def sites(self) -> NDArray[np.int32]:
         """By page: the number of its site, or `GONE`."""
@@ -87,6 +100,10 @@ class Past:
         left: list[int] = found[~np.isin(found, self.settled()) & ~np.isin(found, self.refused())].tolist()
         return left
 
+    def redirects(self) -> NDArray[np.uint32]:
+        """Pages that were found by a redirect, each with the page that it was on."""
+        return np.frombuffer(b"".join(self._redirects), np.uint32).reshape(-1, 2)
+
     def refused(self) -> NDArray[np.uint32]:
         """Pages that were refused when their turn came."""
         return np.frombuffer(b"".join(self._refused), np.uint32)
@@ -100,7 +117,8 @@ class Past:
         self.left.update(numbers)
         for number in numbers:
             self.groups.pop(registered_domain(self.names[number]), None)
-            self.states.pop(number, None)
+            self._states.pop(number, None)
+            self._jars.pop(number, None)
             self.robots.pop(number, None)
         for part in self._sites:
             part[np.isin(part, numbers)] = GONE

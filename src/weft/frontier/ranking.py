@@ -83,7 +83,7 @@ class Ranking:
         self._counts = memoryview(seen.arrays.counts)  # type: ignore[arg-type]
         self._numbers = memoryview(seen.arrays.pages)  # type: ignore[arg-type]
         self._octets = self._numbers.cast("B")
-        self._prints = memoryview(seen.arrays.prints).cast("B").cast("Q")  # type: ignore[arg-type]
+        self._keys = memoryview(seen.arrays.keys).cast("B").cast("Q")  # type: ignore[arg-type]
         # Scores computed anew.
         self._terms = terms
         self._every: Every | None = getattr(ordering, "rerank", None)
@@ -105,10 +105,10 @@ class Ranking:
 
     # As pages are found and visited.
 
-    def visited(self, page: int, targets: Iterable[int]) -> None:
-        """A page was visited that links to these (fingerprints); what is new among them was offered already."""
-        links = dict.fromkeys(targets)
-        links.pop(self._seen.fingerprints[page], None)
+    def visited(self, page: int, keys: Iterable[int]) -> None:
+        """A page was visited that links to those with these keys; what is new among them was offered already."""
+        links = dict.fromkeys(keys)
+        links.pop(self._seen.key_of[page], None)
         out = len(links)
         if out == 0:
             self._note_edges(page, [])
@@ -116,7 +116,7 @@ class Ranking:
         if self._rule == PYTHON or out > BATCH:
             self._visited_slowly(page, list(links))
         else:
-            self._prints[:out] = array("Q", links)
+            self._keys[:out] = array("Q", links)
             self._look_up()
             _follow_at(self._seen.address, self._heaps.address, self._address, self._rule, page, out, self._scored)
             if not self._holdings.alone:
@@ -157,9 +157,9 @@ class Ranking:
         before = self.known.score[spare] = self._ordering.found(self.known, spare, page, out)
         after = self._ordering.linked(self.known, spare, page, out)
         if after != before:
-            for target, number in zip(links, numbers, strict=True):
+            for key, number in zip(links, numbers, strict=True):
                 if number < 0:
-                    self._holdings.gain(target, float(after - before))
+                    self._holdings.gain(key, float(after - before))
 
     def arrived(self, parent: float, gain: float) -> None:
         """Score the page, if it was taken, to which a link came that was found on a page with this score.
@@ -194,9 +194,9 @@ class Ranking:
         """Ask the oracle about new pages."""
         if self._needs:
             new = slice(self._scored, self._count)
-            prints = self._seen.arrays.fingerprint[new]
+            keys = self._seen.arrays.key[new]
             for name in self._needs:
-                getattr(self.known, name)[new] = self._oracle.look_up(name, prints)
+                getattr(self.known, name)[new] = self._oracle.look_up(name, keys)
 
     def _end(self) -> None:
         """All pages are scored."""
@@ -217,7 +217,7 @@ class Ranking:
         out = len(links)
         self._look_up()
         self._score_new(page, out)
-        numbers = np.array([self._seen.find(target) for target in links], np.int64)
+        numbers = np.array([self._seen.find(key) for key in links], np.int64)
         if not self._holdings.alone:
             self._tell_others(page, links, numbers.tolist())
         numbers = numbers[numbers >= 0]
@@ -360,7 +360,7 @@ def _follow(seen: Arrays, heaps: Heaps, known: Known, rule: int, page: int, out:
     """Score the new pages of a visited page, then all that it links to; write down their numbers."""
     score_new(heaps, known, rule, first, seen.counts[0], page, out)
     for i in range(out):
-        number = find(seen, seen.prints[i])
+        number = find(seen, seen.keys[i])
         seen.pages[i] = number
         if number >= 0 and heaps.place[number] > 0:
             score = linked(rule, known, number, page, out)

@@ -1,13 +1,14 @@
-"""Links that were followed before. In: a link as it is written, and where. Out: the fingerprint of where it leads.
+"""Links that were followed before. In: a link as it is written, and where. Out: what is to be known of where it leads.
 
 Most links of a page were on an earlier page of the same site, written the same way: they are answered here, without
-parsing anything. When too many are remembered, all are forgotten; what is in use fills up again at once.
+parsing or hashing anything; URL-seen was asked about them then. When too many are remembered, all are forgotten; what
+is in use fills up again at once.
 """
 
 from __future__ import annotations
 
 _MOST = 200_000  # links remembered over all sites
-_AT_ONCE = 200  # links let go with a page: freeing all of them would hold everything up for a tenth of a second
+_AT_ONCE = 1000  # links let go with a page: freeing all of them would hold everything up for a tenth of a second
 
 Caches = tuple[dict[str, int], dict[str, int], dict[str, int], dict[str, int], dict[str, int]]
 """Links relative to the origin and absolute ones, of pages, then of the parts of pages; and those that ask not to be

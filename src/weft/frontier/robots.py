@@ -1,13 +1,11 @@
 """The robots.txt files of a local frontier's sites. In: files as they come. Out: what they allow, when they must be
 asked for again, and the sitemaps that they name.
 
-A file is kept as it was had and is part of the next commit; whether it is obeyed is a setting of the crawl or of the
-site. How one is fetched is `engine.robots`, what it says `parse.robots`.
+A file is kept as far as it was read and is part of the next commit; whether it is obeyed is a setting of the crawl or
+of the site. How one is fetched is `engine.robots`, what it says `parse.robots`.
 """
 
 from __future__ import annotations
-
-import msgspec
 
 from weft.clock import Clock
 from weft.frontier.discovery import Discovery
@@ -15,11 +13,8 @@ from weft.frontier.local_sites import LocalSites
 from weft.frontier.log import Commit
 from weft.frontier.politeness import Politeness
 from weft.frontier.scope import Selection
-from weft.frontier.sites import RobotsRecord, Site
+from weft.frontier.sites import RobotsRecord, Site, packed_robots, unpacked_robots
 from weft.urls import target_of
-
-_decode = msgspec.msgpack.Decoder(RobotsRecord).decode
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class RobotsFiles:
@@ -67,7 +62,7 @@ class RobotsFiles:
 
     def learn(self, site: Site, scheme: str, record: RobotsRecord) -> None:
         """Take in a robots.txt, and offer the sitemaps that it names."""
-        self._new.append((site.number, scheme, _encode(record)))
+        self._new.append((site.number, scheme, packed_robots(record)))
         named = self._take(site, scheme, record)
         self._found.offer_sitemaps(named, f"{scheme}://{site.name}/robots.txt")
 
@@ -75,7 +70,7 @@ class RobotsFiles:
         """Take in what another worker had: by scheme, encoded."""
         for scheme, data in files.items():
             self._new.append((site.number, scheme, data))
-            self._take(site, scheme, _decode(data))
+            self._take(site, scheme, unpacked_robots(data))
 
     def pack(self, commit: Commit) -> None:
         """Write down what was had since the last commit."""
@@ -85,7 +80,7 @@ class RobotsFiles:
         """Put back what commits wrote down: by site and scheme, encoded."""
         for number, by_scheme in files.items():
             for scheme, data in by_scheme.items():
-                self._take(self._sites.site(number), scheme, _decode(data))
+                self._take(self._sites.site(number), scheme, unpacked_robots(data))
 
     def _take(self, site: Site, scheme: str, record: RobotsRecord) -> tuple[str, ...]:
         robots = site.learn_robots(scheme, record, self._agent)

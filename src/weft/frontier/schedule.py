@@ -3,8 +3,9 @@ begin.
 
 A site is in one of these states: *ready* (in the heap of sites when it has pages), *busy* (a visit is under way),
 *waiting* (a timer will make it ready), *parked* (its domain or address has no place free; it is woken when one is),
-*held* (its robots.txt is being fetched from another site), or *set aside* (it kept failing; it gets a second chance
-when nothing else is left in the whole crawl).
+or *dormant*: nothing wakes it but the end of what keeps it. It is *held* while its robots.txt is fetched elsewhere, and
+*set aside* when it kept failing (it gets a second chance when nothing else is left in the whole crawl). Both keep its
+pages waiting and no errand: what others wait for may be what it waits for itself.
 
 Where there are several workers an address is lent to one of them at a time; sites at an address that is not lent to
 us are parked until it is.
@@ -99,7 +100,10 @@ class Schedule:
         self._order = 0
         self._errands: deque[int] = deque()  # ready sites that have an errand
         self._aside: set[int] = set()
-        self._held: deque[tuple[float, int]] = deque()  # sites that wait for what others bring: until when
+        self._dormant: set[int] = set()  # would be ready, but are held or set aside
+        self._held: dict[int, float] = {}  # sites that wait for what others bring: until when; the first ends first
+        self._cut_off = False  # nobody can be reached
+        self.overdue: Callable[[Site], None] = lambda _site: None  # told of a site that waited in vain
         self._not_before = 0.0  # no visit begins before this
         self.alone = True  # addresses need not be lent to us
         self.delayed: dict[int, tuple[int, float]] = {}  # pages to be tried again: their site, when
@@ -123,8 +127,7 @@ class Schedule:
     @property
     def stalled(self) -> bool:
         """Will nothing happen by itself?"""
-        held = any(self._site(number).held for _, number in self._held)
-        if self.busy or self.ready or self._errands or self.delayed or held or self._parked():
+        if self.busy or self.ready or self._errands or self.delayed or self._held or self._parked():
             return False
         return not any(timer.what is _What.SITE and self._has_work(timer.site) for timer in self._timers)
 
@@ -139,9 +142,11 @@ class Schedule:
 
     def next_event(self) -> float | None:
         """When something will change by itself."""
-        if self._held and (not self._timers or self._held[0][0] < self._timers[0].at):
-            return self._held[0][0]
-        return self._timers[0].at if self._timers else None
+        at = self._timers[0].at if self._timers else None
+        if self._held:
+            until = next(iter(self._held.values()))
+            return until if at is None else min(at, until)
+        return at
 
     # A visit.
 
@@ -157,19 +162,29 @@ class Schedule:
                     return None
                 continue
             site = self._site(number)
+            if site.next_visit > now and not site.visited:  # it asked for a pause in a run before
+                self._rest(site, now)
+                continue
+            if (site.held or site.set_aside) and not site.errands:
+                self._dormant.add(number)
+                continue
             throttle = self._throttle(self._domains, site.domain, self._politeness.per_domain)
             if not throttle.free(now):
                 self._park(site, throttle, now)
                 continue
-            self.busy += 1
-            site.visited = True
-            self.visits += 1
-            visit = Visit(self.visits, site, site.errands.pop(0) if site.errands else None, self.wait(site) / 4)
-            visit.domain_throttle = throttle
-            if visit.errand is not None:
-                visit.scheme = visit.errand.url.partition(":")[0]
-            throttle.begin(visit, visit.gap)
-            return visit
+            return self._begun(site, throttle, site.errands.pop(0) if site.errands else None)
+
+    def _begun(self, site: Site, throttle: Throttle, errand: Errand | None) -> Visit:
+        """A visit to a site at whose domain there is a place."""
+        self.busy += 1
+        site.visited = True
+        self.visits += 1
+        visit = Visit(self.visits, site, errand, self.wait(site) / 4)
+        visit.domain_throttle = throttle
+        if errand is not None:
+            visit.scheme = errand.url.partition(":")[0]
+        throttle.begin(visit, visit.gap)
+        return visit
 
     def enter(self, visit: Visit, address: str, now: float) -> bool:
         """The site's address is known: is there a place for it? If not the visit is over, and the site waits for
@@ -207,7 +222,9 @@ class Schedule:
             wait = self.wait(site)
             pause = max(wait + self._politeness.margin if wait else 0.0, pause)
         site.next_visit = max(site.next_visit, now + pause)
-        if not (site.held or site.set_aside):
+        if (site.held or site.set_aside) and not site.errands:
+            self._dormant.add(site.number)
+        else:
             self._rest(site, now)
 
     def wait(self, site: Site, took: float | None = None) -> float:
@@ -233,6 +250,7 @@ class Schedule:
                 throttle.opens_at = max(throttle.opens_at, now + wait / 4 + self._politeness.margin)
         if site.set_aside:
             self._aside.add(site.number)
+            self._dormant.add(site.number)
             self._heaps.set_unready(site.number)
         elif site.next_visit > now:
             self._heaps.set_unready(site.number)
@@ -268,6 +286,7 @@ class Schedule:
     def forget(self, number: int) -> None:
         """A site that waits for a place is not ours any more."""
         self._heaps.set_unready(number)
+        self._dormant.discard(number)
         if number in self._errands:
             self._errands.remove(number)
         for throttles in (self._domains, self._addresses):
@@ -314,7 +333,7 @@ class Schedule:
             site = self._site(number)
             site.set_aside = False
             site.second_chance = True
-            self._rest(site, now)
+            self._rouse(site, now)
         self._aside.clear()
 
     def set_aside(self, site: Site) -> None:
@@ -322,22 +341,66 @@ class Schedule:
         site.set_aside = True
         self._aside.add(site.number)
 
+    def take_in(self, site: Site) -> None:
+        """A site is not set aside any more; it is ready again once it is hastened."""
+        site.set_aside = False
+        self._aside.discard(site.number)
+        self._at(site.next_visit, _What.SITE, site=site.number)
+        self.waiting += 1
+
+    def hasten(self, rested: dict[int, float], now: float) -> None:
+        """Let sites rest no longer than until then, by their numbers; those that do not rest are left as they are."""
+        resting = {timer.site for timer in self._timers if timer.what is _What.SITE and timer.site in rested}
+        self._timers = [timer for timer in self._timers if timer.what is not _What.SITE or timer.site not in resting]
+        heapq.heapify(self._timers)
+        for number, at in rested.items():
+            site = self._site(number)
+            site.next_visit = min(site.next_visit, at)
+            if number in resting:
+                self.waiting -= 1
+                self._rest(site, now)
+
+    def begin_at(self, number: int, now: float) -> Visit | None:
+        """A visit to this site, whether it has pages or not; None where it may not be visited now."""
+        self._advance(now)
+        if now < self._not_before or not self._heaps.arrays.ready[number]:
+            return None
+        site = self._site(number)
+        throttle = self._throttle(self._domains, site.domain, self._politeness.per_domain)
+        if not throttle.free(now):
+            return None
+        self._heaps.set_unready(number)
+        return self._begun(site, throttle, None)
+
     def hold(self, site: Site, now: float) -> None:
         """A site waits for something that another site, or another worker, must bring."""
         if not site.held:
             site.held = True
-            self._held.append((now + _PATIENCE, site.number))
+            self._held[site.number] = now + _PATIENCE
+
+    def wait_for_network(self) -> None:
+        """Nobody can be reached: no site waits in vain for what others bring."""
+        self._cut_off = True
+
+    def network_is_back(self, after: float) -> None:
+        """Somebody can be reached again, after so many seconds, which do not count."""
+        self._cut_off = False
+        self._held = {number: until + after for number, until in self._held.items()}
 
     def release(self, site: Site, now: float) -> None:
-        """What a held site waited for has come."""
+        """What a held site waited for has come, or will not."""
         if site.held:
             site.held = False
-            self._rest(site, now)
+            del self._held[site.number]
+            self._rouse(site, now)
 
-    def send(self, site: Site, errand: Errand) -> None:
+    def send(self, site: Site, errand: Errand, now: float) -> None:
         """Give a site an errand: it is visited for it even when it has no pages."""
         site.errands.append(errand)
-        if self._heaps.arrays.ready[site.number]:
+        if site.number in self._dormant:
+            self._dormant.remove(site.number)
+            self._rest(site, now)
+        elif self._heaps.arrays.ready[site.number]:
             self._heaps.set_unready(site.number)
             self._errands.append(site.number)
 
@@ -376,14 +439,16 @@ class Schedule:
 
     def _advance(self, now: float) -> None:
         """Do what is due."""
-        while self._held and (self._held[0][0] <= now or not self._site(self._held[0][1]).held):
-            self.release(self._site(self._held.popleft()[1]), now)
+        while self._held and not self._cut_off and next(iter(self._held.values())) <= now:
+            site = self._site(next(iter(self._held)))
+            self.overdue(site)
+            self.release(site, now)
         timers = self._timers
         while timers and timers[0].at <= now:
             timer = heapq.heappop(timers)
             if timer.what is _What.SITE:
                 self.waiting -= 1
-                self._make_ready(self._site(timer.site))
+                self._rest(self._site(timer.site), now)  # it may have got a longer pause since
             elif timer.what is _What.PAGE:
                 if self.delayed.get(timer.page) == (timer.site, timer.at):
                     del self.delayed[timer.page]
@@ -407,8 +472,16 @@ class Schedule:
     def _make_ready(self, site: Site) -> None:
         if site.errands:
             self._errands.append(site.number)
+        elif site.held or site.set_aside:
+            self._dormant.add(site.number)
         else:
             self._heaps.set_ready(site.number)
+
+    def _rouse(self, site: Site, now: float) -> None:
+        """What kept a site is over. One that is busy, waits or is parked becomes ready by itself."""
+        if site.number in self._dormant and not (site.held or site.set_aside):
+            self._dormant.remove(site.number)
+            self._rest(site, now)
 
     def _end(self, visit: Visit, now: float) -> None:
         """A visit is over; its places are free when the server has seen it, too."""
@@ -446,7 +519,7 @@ class Schedule:
         if throttle.parked and throttle.free(now):
             places = 1 if throttle.spaced else throttle.limit - throttle.open
             for _ in range(min(places, len(throttle.parked))):
-                self._make_ready(self._site(throttle.parked.popleft()))
+                self._rest(self._site(throttle.parked.popleft()), now)
         self._wake_later(throttle, now)
 
     def _wake_later(self, throttle: Throttle, now: float) -> None:

@@ -6,13 +6,12 @@ Rules are asked in order and the first that says no decides; `trace` gives every
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from weft.errors import UsageError
 from weft.frontier.blacklist import Blacklist
+from weft.frontier.patterns import Patterns
 from weft.frontier.sites import MOST_SITE_PAGES
 from weft.model import FIRST_REQUISITE, Kind, Reason, is_named
 from weft.parse.media import Wanted
@@ -31,8 +30,16 @@ class Selection:
         "site: the seeds' sites with their www. or bare twin; domain: their registered domains; "
         "prefix: below the seeds' folders; list: exactly the seeds; all: everything",
     )
-    include: tuple[str, ...] = setting((), "only URLs that match one of these regular expressions (seeds apart)")
-    exclude: tuple[str, ...] = setting((), "no URL that matches one of these regular expressions")
+    include: tuple[str, ...] = setting(
+        (),
+        "only URLs that match one of these regular expressions (seeds apart); of those with back-references or "
+        "look-around, only URLs of up to 500 characters",
+    )
+    exclude: tuple[str, ...] = setting(
+        (),
+        "no URL that matches one of these regular expressions; by those with back-references or look-around, "
+        "no URL of more than 500 characters either",
+    )
     types: tuple[str, ...] = setting((), "further media types to collect: application/pdf, image/*, pdf; '*/*' for all")
     external: Literal["deep-link", "home-page", "combined"] = setting(
         "deep-link", "what a link to another site stands for: the page, the site's home page, or both"
@@ -42,8 +49,16 @@ class Selection:
     max_depth_dynamic: int = setting(
         5, "links away from a seed, for dynamic pages (a question mark, or .php and its like)", at_least=0
     )
+    max_redirects: int = setting(10, "redirects in a row that are followed", at_least=0, at_most=250)
     max_url: int = setting(2000, "characters of a URL", at_least=1)
     max_site_pages: int = setting(25_000, "pages of one site", at_least=1, at_most=MOST_SITE_PAGES)
+    max_page_sites: int = setting(5_000, "new sites that one page may lead to", at_least=1)
+    max_domain_sites: int = setting(
+        20_000, "sites of one registered domain; what is below a public suffix (blogspot.com) is one", at_least=1
+    )
+    max_wildcard_sites: int = setting(
+        500, "sites of one registered domain whose name servers know any name, be it ever so absurd", at_least=2
+    )
     max_bytes_page: int = setting(2_000_000, "bytes of one page; the rest is cut off", at_least=1, unit="bytes")
     max_hostile: int = setting(
         3, "pages of one site that harm who reads them, after which it is left alone", at_least=1
@@ -62,7 +77,16 @@ class Change(NamedTuple):
 
 _SCOPES = ("list", "prefix", "site", "domain", "all")  # each has all that the one before has
 _LIMITS = ("max_depth", "max_depth_dynamic", "max_url")
-_EITHER_WAY = ("types", "max_site_pages", "max_bytes_page", "max_hostile")  # less holds from then on
+_EITHER_WAY = (  # less holds from then on
+    "types",
+    "max_redirects",
+    "max_site_pages",
+    "max_page_sites",
+    "max_domain_sites",
+    "max_wildcard_sites",
+    "max_bytes_page",
+    "max_hostile",
+)
 
 
 def changes(before: Selection, after: Selection) -> list[Change]:
@@ -106,8 +130,10 @@ class Scope:
         self._by_site: dict[str, Reason | None] = {}  # what the rules say that look at the site alone
         self.wanted = Wanted(settings.types)
         self.blacklist = Blacklist()
-        self._include = _patterns(settings.include, "include")
-        self._exclude = _patterns(settings.exclude, "exclude")
+        # A URL that cannot be tried is rather left out.
+        self._include = Patterns(settings.include, "include", unsure=False) if settings.include else None
+        self._exclude = Patterns(settings.exclude, "exclude", unsure=True) if settings.exclude else None
+        self.slow = any(given is not None and given.slow for given in (self._include, self._exclude))
 
     def __repr__(self) -> str:
         sizes = f"{len(self._sites)} sites, {len(self._domains)} domains, {len(self._prefixes)} prefixes"
@@ -140,9 +166,9 @@ class Scope:
         by_site = self._by_site[site] if site in self._by_site else self._judge_site(url, site)
         if by_site is Reason.PORT:
             return by_site
-        if self._exclude is not None and self._exclude.search(url) is not None:
+        if self._exclude is not None and self._exclude.match(url):
             return Reason.EXCLUDED
-        if not free and (by_site is not None or self._outside(url, kind, depth)):
+        if not free and (by_site is not None or self._outside(url)) and not is_named(kind, depth):
             return Reason.SCOPE
         if kind >= FIRST_REQUISITE:
             return None
@@ -154,7 +180,31 @@ class Scope:
             return Reason.DEPTH if self._too_deep(url, depth) else None
         return None
 
-    def trace(self, url: str, kind: int, depth: int) -> Iterator[tuple[Reason, bool]]:
+    def covers(self, site: str) -> bool:
+        """Can pages of a site be in the scope, other than by being named?"""
+        scope = self._settings.scope
+        if scope == "prefix":
+            return any(site_of(prefix) == site for prefix in self._prefixes)
+        if scope == "domain":
+            return registered_domain(site) in self._domains
+        return site in self._sites if scope == "site" else scope == "all"
+
+    def forbids(self, url: str) -> Reason | None:
+        """Why nothing at all may be asked for at this URL, not even a robots.txt: the rules that choose pages apart."""
+        if len(url) > self._settings.max_url:
+            return Reason.URL_LENGTH
+        if self.blacklist.rules and self.blacklist.names(url, site_of(url)):
+            return Reason.BLACKLISTED
+        return None if web_port(split(url).port) else Reason.PORT
+
+    def chain_refusal(self, kind: int, steps: int) -> Reason | None:
+        """Why a URL is not to be crawled that is so far down a chain of its kind, or None."""
+        if kind == Kind.REDIRECT:
+            return Reason.CHAIN if steps > self._settings.max_redirects else None
+        nested = kind == Kind.MAP or kind >= FIRST_REQUISITE
+        return Reason.CHAIN if nested and steps > _NESTED else None
+
+    def trace(self, url: str, kind: int, depth: int, steps: int = 0) -> Iterator[tuple[Reason, bool]]:
         """Every rule in the order they are asked, with whether it refuses."""
         site = site_of(url)
         page, free = kind < FIRST_REQUISITE, kind >= FIRST_REQUISITE or kind in _FROM_ANYWHERE
@@ -162,11 +212,12 @@ class Scope:
         yield Reason.URL_LENGTH, len(url) > self._settings.max_url
         yield Reason.BLACKLISTED, self.blacklist.names(url, site)
         yield Reason.PORT, by_site is Reason.PORT
-        yield Reason.EXCLUDED, self._exclude is not None and self._exclude.search(url) is not None
-        yield Reason.SCOPE, not free and (by_site is Reason.SCOPE or self._outside(url, kind, depth))
+        yield Reason.EXCLUDED, self._exclude is not None and self._exclude.match(url)
+        yield Reason.SCOPE, not (free or is_named(kind, depth)) and (by_site is Reason.SCOPE or self._outside(url))
         yield Reason.NOT_INCLUDED, page and self._not_included(url, kind)
         yield Reason.EXTENSION, not free and not self.wanted.link(url) and not is_named(kind, depth)
         yield Reason.DEPTH, page and self._too_deep(url, depth)
+        yield Reason.CHAIN, self.chain_refusal(kind, steps) is not None
 
     def _judge_site(self, url: str, site: str) -> Reason | None:
         """What the rules say that look at the site alone: is its port for the web, is it in the scope?"""
@@ -183,16 +234,14 @@ class Scope:
         self._by_site[site] = reason
         return reason
 
-    def _outside(self, url: str, kind: int, depth: int) -> bool:
+    def _outside(self, url: str) -> bool:
         """Does a scope that looks at the whole URL leave it out?"""
         if self._settings.scope == "prefix":
             return not url.startswith(self._prefixes)
-        if self._settings.scope == "list":
-            return kind != Kind.REDIRECT or depth > 0  # its seeds, and where they are redirected to
-        return False
+        return self._settings.scope == "list"  # its seeds, and where they are redirected to, are asked for by name
 
     def _not_included(self, url: str, kind: int) -> bool:
-        return self._include is not None and kind != Kind.SEED and self._include.search(url) is None
+        return self._include is not None and kind != Kind.SEED and not self._include.match(url)
 
     def _too_deep(self, url: str, depth: int) -> bool:
         settings = self._settings
@@ -202,6 +251,7 @@ class Scope:
 # A seed is a seed wherever it lies, and robots.txt says where its sitemaps are.
 _FROM_ANYWHERE = frozenset((Kind.SEED, Kind.MAP))
 _MOST_CACHED = 200_000
+_NESTED = 5  # sitemaps that name one another, or parts of parts; redirects of them included
 
 
 def twins(site: str) -> tuple[str, str]:
@@ -220,16 +270,3 @@ def _folder(url: str) -> tuple[str, str]:
     rest = url.partition("://")[2].partition("?")[0]
     rest = rest[: rest.rindex("/") + 1]
     return f"http://{rest}", f"https://{rest}"
-
-
-def _patterns(patterns: tuple[str, ...], name: str) -> re.Pattern[str] | None:
-    if not patterns:
-        return None
-    for pattern in patterns:
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise UsageError(
-                f"--{name} is not a regular expression: {error}", where=pattern, todo="see the syntax of Python's re"
-            ) from error
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))

@@ -1,13 +1,14 @@
 """URL-seen: every URL is tested once, in bulk, without touching the disk (P3 3.2, P4).
 
-In: 64-bit fingerprints of URLs, many at a time, with their sites. Out: for each the number of its page; a new page
-gets the next number and stands in its site's heap. The URL's text is not here: it is in the frontier's log.
+In: URLs, many at a time, with their sites. Out: for each the number of its page; a new page gets the next number and
+stands in its site's heap. A URL is known by its key (`keyed`), which nobody outside can aim at. Its text is not here:
+it is in the frontier's log.
 
-Memory is 13 to 18 bytes a URL: the fingerprint, and a hash table, 0.4 to 0.8 full, that holds page numbers only. The
-table is split into shards by the fingerprint's upper bits; each lies in address space reserved for it and grows in
-place, one shard at a time, so that no growth stops the crawl for long and none needs two tables side by side.
+Memory is 13 to 18 bytes a URL: the key, and a hash table, 0.4 to 0.8 full, that holds page numbers only. The table is
+split into shards by the key's upper bits; each lies in address space reserved for it and grows in place, one shard at a
+time, so that no growth stops the crawl for long and none needs two tables side by side.
 
-Invariant: a fingerprint has one number, whatever the order or the number of offers.
+Invariant: a key has one number, whatever the order or the number of offers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled import address_of, array_at, compiled, reserve, table_at, table_of, uncounted
+from weft.frontier.keyed import Keyed
 from weft.ordering.heaps import Heaps, TwoLevelHeap, heaps_at, push
 
 SHARDS = 64
@@ -26,15 +28,14 @@ BATCH = 4096  # URLs offered at once
 FULL = -2  # in the place of a page: there is no room
 _FIRST = 256  # slots of a new shard
 
-# A URL on offer: text, fingerprint, site (its number, or the complement of that for a part of a page), kind, depth,
-# score.
+# A URL on offer: text, id, site (its number, or the complement of that for a part of a page), kind, depth, score.
 Found = tuple[str, int, int, int, int, float]
 
 
 class Arrays(NamedTuple):
     """The arrays of URL-seen."""
 
-    fingerprint: NDArray[np.uint64]  # by page
+    key: NDArray[np.uint64]  # by page, 0 for one that is not known any more
     table: NDArray[np.uint32]  # page numbers plus one, 0 for empty; SHARDS regions of equal size
     slots: NDArray[np.int64]  # by shard: how much of its region is in use, a power of two
     held: NDArray[np.int64]  # by shard: pages in it
@@ -42,7 +43,7 @@ class Arrays(NamedTuple):
     most: NDArray[np.int32]  # by site: pages it may have
     counts: NDArray[np.int64]  # pages in all
     # A batch on offer.
-    prints: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
     sites: NDArray[np.int32]
     scores: NDArray[np.float64]
     pages: NDArray[np.int32]
@@ -51,38 +52,50 @@ class Arrays(NamedTuple):
 class Seen:
     """URL-seen of one local frontier, for a caller in Python."""
 
-    def __init__(self, pages: int, sites: int, heaps: TwoLevelHeap) -> None:
+    def __init__(self, pages: int, sites: int, heaps: TwoLevelHeap, keyed: Keyed) -> None:
+        self.keyed = keyed
         self.arrays = _make_seen(pages, sites)
         self._table = table_of(self.arrays)
         self.address = address_of(self._table)
         self._heaps = heaps
         self._scored = heaps.arrays.score.size > 1
-        self.fingerprints = _view(self.arrays.fingerprint)  # by page
+        self.key_of = _view(self.arrays.key)  # by page
         # Elements of a view are set and read at a third of what the array's own cost.
-        self.prints, self._sites, self._scores, self._pages = map(_view, self.arrays[-4:])
+        self._keys, self._sites, self._scores, self._pages = map(_view, self.arrays[-4:])
 
     def __repr__(self) -> str:
         return f"Seen({self.arrays.counts[0]} pages)"
 
-    def find(self, fingerprint: int) -> int:
-        """The page with this fingerprint, or -1."""
-        return _find_at(self.address, fingerprint if fingerprint < 1 << 63 else fingerprint - (1 << 64))
+    def find(self, key: int) -> int:
+        """The page with this key, or -1."""
+        return _find_at(self.address, key if key < 1 << 63 else key - (1 << 64))
 
-    def offer(self, batch: Sequence[Found]) -> tuple[int, list[int]]:
+    def page_of(self, url: str) -> int:
+        """The page of a URL, or -1."""
+        return self.find(self.keyed.of(url))
+
+    def pages_of(self, urls: Sequence[str]) -> NDArray[np.int64]:
+        """The pages of many URLs, -1 for one that is not there."""
+        return _find_all(self.arrays, self.keyed.array_of(urls))
+
+    def offer(self, batch: Sequence[Found], key: int = 0) -> tuple[int, list[int]]:
         """Look up to `BATCH` URLs up; new ones become pending pages. The number of the first new page, and each one's.
 
         All pages from the first new one on are new. -1 stands for one that its site has no more room for, `FULL` for
-        one that nobody here has.
+        one that nobody here has. With a `key` it is one URL, which has that instead of its own.
         """
-        prints, sites = self.prints, self._sites
+        sites, count = self._sites, len(batch)
         for at, found in enumerate(batch):
-            prints[at] = found[1]
             sites[at] = found[2]
+        if key:
+            self._keys[0] = key
+        else:
+            self._keys[:count] = self.keyed.of_all([found[0] for found in batch])
         if self._scored:
             for at, found in enumerate(batch):
                 self._scores[at] = found[5]
-        new = _offer_at(self.address, self._heaps.address, len(batch))
-        return new, self._pages[: len(batch)].tolist()
+        new = _offer_at(self.address, self._heaps.address, count)
+        return new, self._pages[:count].tolist()
 
 
 def _view(array: Any) -> Any:
@@ -95,14 +108,14 @@ def _make_seen(pages: int, sites: int) -> Arrays:
     while region * SHARDS < 4 * pages:
         region *= 2
     return Arrays(
-        fingerprint=reserve(pages, np.uint64, large=True),
+        key=reserve(pages, np.uint64, large=True),
         table=reserve(region * SHARDS, np.uint32),
         slots=np.full(SHARDS, _FIRST, dtype=np.int64),
         held=np.zeros(SHARDS, dtype=np.int64),
         found=reserve(sites, np.int32),
         most=reserve(sites, np.int32),
         counts=np.zeros(1, dtype=np.int64),
-        prints=np.zeros(BATCH, dtype=np.uint64),
+        keys=np.zeros(BATCH, dtype=np.uint64),
         sites=np.zeros(BATCH, dtype=np.int32),
         scores=np.zeros(BATCH, dtype=np.float64),
         pages=np.zeros(BATCH, dtype=np.int32),
@@ -110,31 +123,31 @@ def _make_seen(pages: int, sites: int) -> Arrays:
 
 
 @uncounted
-def find(seen: Arrays, fingerprint: np.uint64) -> int:
-    """The page with this fingerprint, or -1."""
-    shard = np.int64(fingerprint >> np.uint64(58))
+def find(seen: Arrays, key: np.uint64) -> int:
+    """The page with this key, or -1."""
+    shard = np.int64(key >> np.uint64(58))
     start = shard * (seen.table.size // SHARDS)
     mask = seen.slots[shard] - 1
-    slot = np.int64(fingerprint) & mask
+    slot = np.int64(key) & mask
     while True:
         entry = seen.table[start + slot]
         if entry == 0:
             return -1
-        if seen.fingerprint[entry - 1] == fingerprint:
+        if seen.key[entry - 1] == key:
             return int(entry) - 1
         slot = (slot + 1) & mask
 
 
 @uncounted
-def insert(seen: Arrays, fingerprint: np.uint64) -> int:
-    """Give a fingerprint that is not there the next page number."""
+def insert(seen: Arrays, key: np.uint64) -> int:
+    """Give a key that is not there the next page number."""
     page = seen.counts[0]
-    if page >= seen.fingerprint.size:
+    if page >= seen.key.size:
         raise MemoryError("the frontier is full")
-    shard = np.int64(fingerprint >> np.uint64(58))
+    shard = np.int64(key >> np.uint64(58))
     if (seen.held[shard] + 1) * 5 > seen.slots[shard] * 4:
         _grow(seen, shard)
-    seen.fingerprint[page] = fingerprint
+    seen.key[page] = key
     seen.counts[0] = page + 1
     seen.held[shard] += 1
     _place(seen, shard, page)
@@ -143,7 +156,7 @@ def insert(seen: Arrays, fingerprint: np.uint64) -> int:
 
 @uncounted
 def offer(seen: Arrays, heaps: Heaps, count: int) -> int:
-    """Look every fingerprint of the batch up; a new one becomes a pending page of its site. Write the pages' numbers.
+    """Look every key of the batch up; a new one becomes a pending page of its site. Write the pages' numbers.
 
     A site takes no more pages than it may have, the rest is refused (-1); so is what there is no room for (`FULL`; the
     last page there is room for stands for pages of others, see `ranking`). What is only a part of another page comes
@@ -152,10 +165,10 @@ def offer(seen: Arrays, heaps: Heaps, count: int) -> int:
     """
     first = seen.counts[0]
     for i in range(count):
-        page = find(seen, seen.prints[i])
+        page = find(seen, seen.keys[i])
         if page < 0:
             site = seen.sites[i]
-            if seen.counts[0] >= seen.fingerprint.size - 1:
+            if seen.counts[0] >= seen.key.size - 1:
                 seen.pages[i] = FULL
                 continue
             if site < 0:
@@ -165,7 +178,7 @@ def offer(seen: Arrays, heaps: Heaps, count: int) -> int:
                 continue
             else:
                 seen.found[site] += 1
-            page = insert(seen, seen.prints[i])
+            page = insert(seen, seen.keys[i])
             if heaps.score.size > 1:
                 heaps.score[page] = seen.scores[i]
             push(heaps, site, page)
@@ -198,22 +211,30 @@ def _offer_at(seen: int, heaps: int, count: int) -> int:
 
 
 @compiled
-def _find_at(seen: int, fingerprint: int) -> int:
-    return find(seen_at(seen), np.uint64(fingerprint))
+def _find_at(seen: int, key: int) -> int:
+    return find(seen_at(seen), np.uint64(key))
+
+
+@compiled
+def _find_all(seen: Arrays, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    pages = np.empty(keys.size, np.int64)
+    for i in range(keys.size):
+        pages[i] = find(seen, keys[i])
+    return pages
 
 
 @uncounted
-def restore(seen: Arrays, fingerprints: NDArray[np.uint64]) -> None:
+def restore(seen: Arrays, keys: NDArray[np.uint64]) -> None:
     """Put back pages in the order of their numbers, without making them pending."""
-    for i in range(fingerprints.size):
-        insert(seen, fingerprints[i])
+    for i in range(keys.size):
+        insert(seen, keys[i])
 
 
 @uncounted
 def _place(seen: Arrays, shard: np.int64, page: np.int64) -> None:
     start = shard * (seen.table.size // SHARDS)
     mask = seen.slots[shard] - 1
-    slot = np.int64(seen.fingerprint[page]) & mask
+    slot = np.int64(seen.key[page]) & mask
     while seen.table[start + slot] != 0:
         slot = (slot + 1) & mask
     seen.table[start + slot] = np.uint32(page + 1)
@@ -228,7 +249,7 @@ def _grow(seen: Arrays, shard: np.int64) -> None:
     n = 0
     for slot in range(start, start + old):
         if seen.table[slot] != 0:
-            if seen.fingerprint[seen.table[slot] - 1] != 0:  # else it was given to another worker
+            if seen.key[seen.table[slot] - 1] != 0:  # else it was given to another worker
                 pages[n] = seen.table[slot]
                 n += 1
             seen.table[slot] = 0

@@ -13,6 +13,7 @@ from weft.parse.robots import ALLOW_ALL, DISALLOW_ALL, Robots, parse_robots
 from weft.settings import setting
 from weft.urls import host_of, registered_domain
 
+_encode = msgspec.msgpack.Encoder().encode
 MOST_SITE_PAGES = 2**31 - 1  # that URL-seen can count
 
 
@@ -66,6 +67,34 @@ class RobotsRecord(msgspec.Struct, array_like=True):
     body: bytes | None
 
 
+_COMPRESSED = b"\x28\xb5\x2f\xfd"  # how what zstd made begins; a record begins otherwise
+_SMALL = 1024  # bytes of a record that is kept as it is
+_record = msgspec.msgpack.Decoder(RobotsRecord).decode
+
+
+def packed_robots(record: RobotsRecord) -> bytes:
+    """A robots.txt as it is written down: compressed where it is large.
+
+    >>> len(packed_robots(RobotsRecord(0.0, True, b"Disallow: /a " * 40_000))) < 100
+    True
+    """
+    data = _encode(record)
+    if len(data) < _SMALL:
+        return data
+    import zstandard  # who only reads settings needs it not
+
+    return zstandard.ZstdCompressor(level=3).compress(data)
+
+
+def unpacked_robots(data: bytes) -> RobotsRecord:
+    """A robots.txt that was written down."""
+    if data.startswith(_COMPRESSED):
+        import zstandard
+
+        data = zstandard.ZstdDecompressor().decompress(data)
+    return _record(data)
+
+
 class SiteMemory(msgspec.Struct, array_like=True):
     """What is kept of a site across a restart."""
 
@@ -78,11 +107,16 @@ class SiteMemory(msgspec.Struct, array_like=True):
     set_aside: bool
     second_chance: bool
     tls: str
-    cookies: dict[str, Cookie]
+    cookies: dict[str, Cookie]  # none where a commit has them for themselves, because they changed
 
 
-_encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(SiteMemory).decode
+_decode_jar = msgspec.msgpack.Decoder(dict[str, Cookie]).decode
+
+
+def with_cookies(memory: bytes, cookies: bytes) -> bytes:
+    """What is kept of a site, with its cookies; all of them encoded."""
+    return _encode(msgspec.structs.replace(_decode(memory), cookies=_decode_jar(cookies)))
 
 
 class Site:
@@ -149,7 +183,7 @@ class Site:
         return robots
 
     def memory(self, wall_offset: float) -> bytes:
-        """What must outlive a restart; `wall_offset` is wall time less monotonic time."""
+        """What must outlive a restart, beside cookies; `wall_offset` is wall time less monotonic time."""
         return _encode(
             SiteMemory(
                 self.next_visit + wall_offset,
@@ -161,9 +195,16 @@ class Site:
                 self.set_aside,
                 self.second_chance,
                 self.tls,
-                self.jar.cookies,
+                {},
             )
         )
+
+    def new_cookies(self) -> bytes | None:
+        """Its cookies, encoded, if they changed since they were asked for last."""
+        if not self.jar.changed:
+            return None
+        self.jar.changed = False
+        return _encode(self.jar.cookies)
 
     def remember(self, data: bytes, wall_offset: float) -> None:
         """Take up where an earlier run left off."""
@@ -179,6 +220,7 @@ class Site:
         self.second_chance = memory.second_chance
         self.tls = memory.tls
         self.jar = Jar(memory.cookies)
+        self.jar.changed = bool(memory.cookies)  # they may come from another worker's log
 
 
 class Errand(msgspec.Struct, frozen=True):

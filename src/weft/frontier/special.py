@@ -15,7 +15,6 @@ import msgspec
 from xxhash import xxh3_64_intdigest
 
 from weft.model import Reason
-from weft.urls import fingerprint
 
 if TYPE_CHECKING:
     from weft.frontier.log import Commit
@@ -25,6 +24,7 @@ _UNSENT = frozenset(
     (
         Reason.DNS_NOT_FOUND,
         Reason.DNS_FAILED,
+        Reason.DNS_SPECIAL,
         Reason.CONNECT_REFUSED,
         Reason.CONNECT_TIMEOUT,
         Reason.CONNECT_FAILED,
@@ -47,13 +47,16 @@ class Special(msgspec.Struct, frozen=True, array_like=True):
         """Must it not be sent twice?"""
         return self.body is not None and not self.repeat
 
-    def id(self, url: str) -> int:
-        """What the request is called: a GET is its URL's fingerprint, whatever its headers; else all of it counts."""
+    def name(self, url: str) -> bytes:
+        """What tells the request from others: a GET is its URL, whatever its headers; else all of it counts."""
         if self.body is None and not self.after:
-            return fingerprint(url)
+            return url.encode()
         what = b"POST " if self.body is not None else b"GET "
-        rest = self.body or b""
-        digest: int = xxh3_64_intdigest(b"%s%s\n%x\n%s" % (what, url.encode(), self.after, rest))
+        return b"%s%s\n%x\n%s" % (what, url.encode(), self.after, self.body or b"")
+
+    def id(self, url: str) -> int:
+        """What the request is called in columns: for a GET it is the URL's fingerprint."""
+        digest: int = xxh3_64_intdigest(self.name(url))
         return digest
 
 

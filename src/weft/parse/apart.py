@@ -56,8 +56,8 @@ class _Task(msgspec.Struct, frozen=True):
 class _Waiting(msgspec.Struct, frozen=True):
     """A page as it goes to the child, and who waits for what is in it."""
 
-    url: str
-    message: bytes
+    page: Page
+    kind: int
     done: Callable[[Parsed], None]
 
 
@@ -83,7 +83,7 @@ class Apart:
 
     def parse(self, page: Page, kind: int, done: Callable[[Parsed], None]) -> None:
         """Read a page; `done` is called later, from the event loop."""
-        self._waiting.append(_Waiting(page.url, msgspec.msgpack.encode(_Task(page, kind)), done))
+        self._waiting.append(_Waiting(page, kind, done))
         if len(self._waiting) == 1:
             self._begin()
 
@@ -108,7 +108,8 @@ class Apart:
             self._child.send(msgspec.msgpack.encode(self._orders))
             self._timer = events.call_later(_START, self._on_end)
         elif self._ready:
-            self._child.send(self._waiting[0].message)
+            first = self._waiting[0]  # encoded one at a time: a copy of each that waits would be too much
+            self._child.send(msgspec.msgpack.encode(_Task(first.page, first.kind)))
             self._timer = events.call_later(self._seconds, self._on_end)
 
     def _on_frame(self, frame: bytes) -> None:
@@ -130,7 +131,7 @@ class Apart:
         reason = Reason.HOSTILE if self._ready else Reason.INTERNAL
         self._drop()
         if self._waiting:  # else it died while it had nothing to do
-            self._answer(Parsed("", "", "", "", self._waiting[0].url, [], [], follow=False, reason=reason))
+            self._answer(Parsed("", "", "", "", self._waiting[0].page.url, [], [], follow=False, reason=reason))
 
     def _answer(self, parsed: Parsed) -> None:
         self._stop_timer()

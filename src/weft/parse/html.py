@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
 from urllib.parse import quote
 
 import ada_url
@@ -67,11 +68,21 @@ _PART_RELATIONS = frozenset(
 _LINKS = {"a": Kind.A, "area": Kind.AREA, "iframe": Kind.IFRAME, "frame": Kind.FRAME}
 
 
-def parse_html(
-    body: bytes, charset: str, url: str, agent: str, *, requisites: bool, header: Directives, labels: bool = False
+def parse_html(  # noqa: C901, PLR0913
+    body: bytes,
+    charset: str,
+    url: str,
+    agent: str,
+    *,
+    requisites: bool,
+    header: Directives,
+    labels: bool = False,
+    most: int = sys.maxsize,
+    briefly: bool = False,
 ) -> Parsed:
     """Read a page. `header` is what X-Robots-Tag said; `requisites` asks for the parts of the page too, `labels` for
-    what links say and their relations.
+    what links say and their relations. No more than `most` links are taken, of those that are followed and of those
+    that are not. Where that is to be done `briefly`, `LargePage` is raised for what takes long.
     """
     if charset != "utf-8":
         body = body.decode(charset, "replace").encode("utf-8", "replace")
@@ -81,7 +92,7 @@ def parse_html(
     said: list[tuple[str, str]] = []
     unfollowed_said: list[tuple[str, str]] = []
     language = other_language = title = base = ""
-    for element, attributes in read_tags(body, parts=requisites, texts=labels):
+    for element, attributes in read_tags(body, parts=requisites, texts=labels, briefly=briefly):
         if (kind := _LINKS.get(element)) is not None:
             written = attributes.get("href") or attributes.get("src") or attributes.get("xlink:href")
             if written:
@@ -106,6 +117,9 @@ def parse_html(
         if labels:
             _add_labels(attributes, said, len(links))
             _add_labels(attributes, unfollowed_said, len(nofollow))
+    left_out = max(0, len(links) - most) + max(0, len(nofollow) - most)
+    if left_out:
+        del links[most:], nofollow[most:], said[most:], unfollowed_said[most:]
     return Parsed(
         type="text/html",
         charset=charset,
@@ -117,6 +131,7 @@ def parse_html(
         follow=directives.follow,
         reason=None,
         labels=said + unfollowed_said,
+        left_out=left_out,
     )
 
 

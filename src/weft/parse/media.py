@@ -51,6 +51,9 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
 )
 
+_NAMED_TYPE = re.compile(r"\s*([!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+)")  # tokens, by RFC 9110
+_LONGEST_TYPE = 255  # two names of up to 127 signs, by RFC 6838
+
 _HTML_STARTS = tuple(
     f"<{tag}".encode()
     for tag in ("!doctype html", "html", "head", "body", "script", "iframe", "h1", "div", "font", "table", "a", "style",
@@ -65,10 +68,9 @@ def plain_type(declared: str) -> str:
     >>> plain_type("Text/HTML; charset=x"), plain_type("text/html, text/html"), plain_type("html")
     ('text/html', 'text/html', '')
     """
-    for end in ";,":
-        declared = declared.partition(end)[0]
-    words = declared.lower().split(None, 1)
-    return words[0] if words and "/" in words[0] else ""
+    # It is written to logs and terminals: no sign is taken that a media type cannot have, and not more than it may.
+    found = _NAMED_TYPE.match(declared[:_LONGEST_TYPE].lower())
+    return found[1] if found else ""
 
 
 def detect_type(declared: str, body: bytes) -> str:

@@ -15,6 +15,9 @@ class Reading:
 
     requisites: bool = setting(False, "also collect what a page needs to be shown: images, style sheets, scripts")
     link_text: bool = setting(False, "also keep what each link says and its relations (rel), in the columns of links")
+    max_links: int = setting(
+        20_000, "links of one page, in their order on it; 50,000 of a sitemap, as its protocol has it", at_least=1
+    )
     max_expanded_bytes: int = setting(
         20_000_000, "a content that expands beyond this is not read", at_least=1, unit="bytes"
     )

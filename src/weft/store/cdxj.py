@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from heapq import merge
 from json.encoder import encode_basestring_ascii as quoted  # the part of `json` that writes one text
@@ -70,7 +71,7 @@ def _type(declared: str) -> str:
     return quoted(_behind_type.sub("", declared.strip()) or "unk")
 
 
-def sort_cdxj(journal: Path, sealed: Path) -> None:
+def sort_cdxj(journal: Path, sealed: Path, about_to_be_named: Callable[[Path], None] = lambda _content: None) -> None:
     """Sort the lines of an open volume bytewise into their final file, and take the journal away.
 
     Whenever it is interrupted it can be called again: the journal goes last. Where it is gone already, and the final
@@ -91,5 +92,6 @@ def sort_cdxj(journal: Path, sealed: Path) -> None:
             file.writelines(merge(*runs))
             file.flush()
             os.fsync(file.fileno())
+        about_to_be_named(beside)
         beside.rename(sealed)
         journal.unlink()

@@ -179,7 +179,7 @@ class Journal:
         return () if self._file is None else (self._file,)
 
     def append(self, row: Sequence[Any]) -> None:
-        """Take a row, its values in the order of the schema."""
+        """Take a row, its values in the order of the schema; ids are fingerprints, without a sign."""
         self._rows.append(row)
         if len(self._rows) >= self._batch:
             self.flush()
@@ -189,7 +189,7 @@ class Journal:
         if self._rows:
             rows, self._rows = self._rows, []
             arrays = [
-                pa.array(values, type=field.type)
+                _ids(values) if field.name in IDS else pa.array(values, type=field.type)
                 for values, field in zip(zip(*rows, strict=True), self._schema, strict=True)
             ]
             self.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
@@ -216,6 +216,11 @@ class Journal:
             return ()
         full, self._file = self._file, None
         return (full,)
+
+
+def _ids(fingerprints: Iterable[int]) -> pa.Array:
+    """Fingerprints as columns have them."""
+    return pa.array(np.array(array("Q", fingerprints)).view(np.int64))
 
 
 @cache
@@ -322,8 +327,8 @@ class UrlJournal:
 
 
 def writing_options(schema: pa.Schema) -> dict[str, Any]:
-    """How a table is written to Parquet. What stands there once needs no dictionary."""
-    return {"compression": "zstd", "use_dictionary": schema.names != URLS.names}
+    """How a table is written to Parquet: with checksums. What stands there once needs no dictionary."""
+    return {"compression": "zstd", "use_dictionary": schema.names != URLS.names, "write_page_checksum": True}
 
 
 def read_batches(reader: Any) -> Iterable[pa.RecordBatch]:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from weft.compiled import address_of, array_at, compiled, reserve, table_at, table_of
 
-# An entry: the digest's first eight bytes, the next eight, the id of the URL it was stored under, when (microseconds).
-_ENTRY = 4
+# An entry: the digest's first eight bytes, the next eight, the id of the URL it was stored under, when (microseconds),
+# the number of its page.
+_ENTRY = 5
 _HEAD = 2
 _FIRST = 4096  # slots of a new table
 _HALVES = struct.Struct(">qq")
@@ -40,30 +41,37 @@ class Digests:
     def __len__(self) -> int:
         return int(min(self._ring[0], self._most))
 
-    def find(self, digest: bytes) -> tuple[int, float] | None:
-        """Under which URL's id, and when, this content was stored."""
+    def find(self, digest: bytes) -> tuple[int, float, int] | None:
+        """Under which URL's id, when, and as which page this content was stored."""
         first, second = _HALVES.unpack_from(digest)
         return self._entry(_find_at(self._address, first, second))
 
-    def first(self, digest: bytes, page: int, wall: float) -> tuple[int, float] | None:
-        """Under which URL's id, and when, this content was stored; if it was not, note that it is now, under this."""
+    def first(self, digest: bytes, url_id: int, wall: float, page: int) -> tuple[int, float, int] | None:
+        """Under which URL's id, when, and as which page it was stored; if it was not, note that it is now, so."""
         first, second = _HALVES.unpack_from(digest)
-        signed = page if page < 1 << 63 else page - (1 << 64)
-        return self._entry(_find_or_add_at(self._address, first, second, signed, round(wall * 1e6)))
+        signed = url_id if url_id < 1 << 63 else url_id - (1 << 64)
+        return self._entry(_find_or_add_at(self._address, first, second, signed, round(wall * 1e6), page))
 
-    def learn(self, digests: Sequence[str], pages: NDArray[np.uint64], walls: NDArray[np.float64]) -> None:
+    def learn(
+        self,
+        digests: Sequence[str],
+        ids: NDArray[np.uint64],
+        walls: NDArray[np.float64],
+        pages: NDArray[np.int64],
+    ) -> None:
         """Note many at once, as WARC writes them; where a content stands there twice, or is known, the first counts."""
         raw = b"".join([int(text[5:].translate(_DIGITS), 32).to_bytes(20) for text in digests])
         parts = np.frombuffer(raw, dtype=_PARTS)
         first, second = parts["first"].astype(np.int64), parts["second"].astype(np.int64)
         moments = np.rint(walls * 1e6).astype(np.int64)
-        _learn(self._ring, self._slots, first, second, pages.astype(np.uint64).view(np.int64), moments)
+        _learn(self._ring, self._slots, first, second, ids.astype(np.uint64).view(np.int64), moments, pages)
 
-    def _entry(self, at: int) -> tuple[int, float] | None:
+    def _entry(self, at: int) -> tuple[int, float, int] | None:
         if at < 0:
             return None
         start = _HEAD + _ENTRY * at
-        return int(self._ring[start + 2]) & (1 << 64) - 1, int(self._ring[start + 3]) / 1e6
+        url_id, moment, page = self._ring[start + 2 : start + 5].tolist()
+        return url_id & (1 << 64) - 1, moment / 1e6, page
 
 
 # WARC writes digests in the letters of RFC 4648, Python reads numbers of base 32 in others.
@@ -86,7 +94,7 @@ def _find(ring: NDArray[np.int64], slots: NDArray[np.uint32], first: int, second
 
 @compiled
 def _find_or_add(
-    ring: NDArray[np.int64], slots: NDArray[np.uint32], first: int, second: int, page: int, moment: int
+    ring: NDArray[np.int64], slots: NDArray[np.uint32], first: int, second: int, url_id: int, moment: int, page: int
 ) -> int:
     known = _find(ring, slots, first, second)
     if known >= 0:
@@ -101,8 +109,9 @@ def _find_or_add(
     start = _HEAD + _ENTRY * at
     ring[start] = first
     ring[start + 1] = second
-    ring[start + 2] = page
+    ring[start + 2] = url_id
     ring[start + 3] = moment
+    ring[start + 4] = page
     _place(ring, slots, at)
     return -1
 
@@ -132,9 +141,10 @@ def _find_at(address: int, first: int, second: int) -> int:
 
 
 @compiled
-def _find_or_add_at(address: int, first: int, second: int, page: int, moment: int) -> int:
+def _find_or_add_at(address: int, first: int, second: int, url_id: int, moment: int, page: int) -> int:
     table = table_at(address, 2)
-    return _find_or_add(array_at(table, 0, np.int64), array_at(table, 1, np.uint32), first, second, page, moment)
+    ring, slots = array_at(table, 0, np.int64), array_at(table, 1, np.uint32)
+    return _find_or_add(ring, slots, first, second, url_id, moment, page)
 
 
 @compiled
@@ -143,11 +153,12 @@ def _learn(
     slots: NDArray[np.uint32],
     first: NDArray[np.int64],
     second: NDArray[np.int64],
-    page: NDArray[np.int64],
+    url_id: NDArray[np.int64],
     moment: NDArray[np.int64],
+    page: NDArray[np.int64],
 ) -> None:
     for number in range(first.size):
-        _find_or_add(ring, slots, first[number], second[number], page[number], moment[number])
+        _find_or_add(ring, slots, first[number], second[number], url_id[number], moment[number], page[number])
 
 
 @compiled

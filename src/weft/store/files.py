@@ -22,6 +22,7 @@ from weft.errors import WeftError
 
 _OWNED = re.compile(r"-(\d+)-(\d+)\.(?:warc\.gz|cdxj|arrow|parquet)(?:\.\w+)*$")
 OPEN = ".open"  # behind the name of a file that still grows
+SETTLED = 2  # commits after which one is taken to be there for good
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
@@ -29,7 +30,8 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
 
     length: int
     since: int  # where the mark before stood
-    checksum: int  # of the bytes between the two
+    checksum: int  # of the file up to the length, or, where `before` is not known, of the bytes between the two
+    before: int = 0  # the checksum that the mark before had
 
 
 class Growing:
@@ -44,7 +46,8 @@ class Growing:
         self.length = 0
         self._marked = 0
         self._synced = 0
-        self._checksum = 0
+        self.checksum = 0  # of everything
+        self._before = 0
 
     def __repr__(self) -> str:
         return f"Growing({self.name}, {self.length} bytes)"
@@ -54,13 +57,12 @@ class Growing:
         with writing(self.path):
             write_all(self._file, data)
         self.length += len(data)
-        self._checksum = isal_zlib.crc32(data, self._checksum)
+        self.checksum = isal_zlib.crc32(data, self.checksum)
 
     def mark(self) -> Mark:
         """How far the file is valid now."""
-        mark = Mark(self.length, self._marked, self._checksum)
-        self._marked = self.length
-        self._checksum = 0
+        mark = Mark(self.length, self._marked, self.checksum, self._before)
+        self._marked, self._before = self.length, self.checksum
         return mark
 
     def sync(self) -> None:
@@ -78,9 +80,25 @@ class Growing:
         os.close(self._file)
 
 
+def damaged(what: str, where: Path | str) -> WeftError:
+    """What was committed is not there, or not as it was: nothing is changed before somebody says so."""
+    return WeftError(
+        what,
+        where=str(where),
+        todo="nothing was changed; put the file back from a copy, or see what `weft repair CRAWL` can do",
+    )
+
+
 def intact(folder: Path, marks: dict[str, Mark]) -> bool:
     """Is everything there that a commit promises? A file that has been sealed since then was whole."""
     return all(_intact(folder / name, mark) for name, mark in marks.items())
+
+
+def wholly_intact(folder: Path, name: str, mark: Mark) -> bool:
+    """Is an open file as it was committed, from its beginning to its mark? One that has been sealed was whole."""
+    if mark.since and not mark.before:  # of an older version: what is known is checked
+        return _intact(folder / name, mark)
+    return _intact(folder / name, Mark(mark.length, 0, mark.checksum))
 
 
 def _intact(path: Path, mark: Mark) -> bool:
@@ -90,7 +108,7 @@ def _intact(path: Path, mark: Mark) -> bool:
             return sealed_as(path).exists()
         with growing.open("rb") as file:
             file.seek(mark.since)
-            checksum = 0
+            checksum = mark.before
             left = mark.length - mark.since
             while left and (data := file.read(min(left, 1 << 20))):
                 checksum = isal_zlib.crc32(data, checksum)

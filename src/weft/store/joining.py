@@ -1,7 +1,8 @@
 """The columns of a crawl that does not run, joined. In: its directory, and room for what memory does not hold. Out:
 links to what was not fetched, and pages of which something is missing.
 
-DuckDB does the joins, within a bound of memory and otherwise on disk.
+DuckDB does the joins, within a bound of memory and otherwise on disk. What was fetched is told by the text as well: two
+URLs may have one id, and somebody may have made them so.
 """
 
 from __future__ import annotations
@@ -42,19 +43,28 @@ class JoinedColumns:
         self._base.close()
 
     def redirected_seeds(self) -> list[str]:
-        """Where seeds redirect to, which is in the scope as they are."""
+        """Where redirects of seeds end, which is in the scope as they are."""
         query = (
-            "select distinct redirect from pages where final and redirect is not null and depth = 0 "
-            "and kind in ('seed', 'redirect') order by 1"
+            "select distinct url from pages where final and redirect is null and reason is null and depth = 0 "
+            "and kind = 'redirect' order by 1"
         )
         return [url for (url,) in self._rows(query, "pages")]
+
+    def fetched(self) -> Iterator[tuple[Any, ...]]:
+        """Every page that is done, in the order in which they were: URL, kind, depth, via."""
+        return self._rows(
+            "select url, arg_min(kind, fetched_at), arg_min(depth, fetched_at), arg_min(via, fetched_at) from pages "
+            "where final and kind <> 'robots' group by url order by min(fetched_at)",
+            "pages",
+        )
 
     def unfinished(self) -> Iterator[tuple[Any, ...]]:
         """Pages of which nothing, or not all, was kept the last time: URL, kind, depth, via, type, reason, bytes."""
         return self._rows(
-            "with last as (select id, max(fetched_at) as at from pages where final and kind <> 'robots' group by id) "
+            "with last as (select id, url as text, max(fetched_at) as latest from pages "
+            "where final and kind <> 'robots' group by all) "
             "select url, kind, depth, via, declared_type, reason, coalesce(bytes, 0) from pages join last "
-            "on pages.id = last.id and pages.fetched_at = last.at where final and kind <> 'robots' "
+            "on pages.id = last.id and url = text and fetched_at = latest where final and kind <> 'robots' "
             "and (reason = 'type' or (reason is null and truncated = 'length')) order by fetched_at",
             "pages",
         )
@@ -71,8 +81,10 @@ class JoinedColumns:
             f"kind::varchar in ({parts}) as part, depth + (kind::varchar not in ({flat}))::int as depth "
             "from links join sources on source = sources.id where not nofollow), "
             "ways as (select target, arg_min(kind, depth) as kind, min(depth) as depth, arg_min(source, depth) as via, "
-            "site from found anti join sources on target = sources.id group by target, part, site) "
-            "select url, kind, depth, via, site from ways join urls on target = urls.id",
+            "site from found group by target, part, site), "
+            "fetched as (select distinct id, url from pages where final and kind <> 'robots') "
+            "select urls.url, kind, depth, via, site from ways join urls on target = urls.id "
+            "anti join fetched on target = fetched.id and urls.url = fetched.url",
             "pages",
             "links",
             "urls",

@@ -1,5 +1,5 @@
-"""Each URL once. In: the sealed parts of `urls/`. Out: the same parts, without the rows whose id stands in an earlier
-one.
+"""Each URL once. In: the sealed parts of `urls/`. Out: the same parts, without the rows whose id and text stand in an
+earlier one. Two URLs with one id, which somebody may have made so, both stay.
 
 A URL is noted by every worker that finds it, and by one worker again when it has forgotten that it did: to know all of
 them at every moment would cost more memory than the frontier itself. So repeats are dropped when a worker ends; the
@@ -21,14 +21,15 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.store.columns import writing_options
-from weft.store.files import sync_folder, writing
+from weft.store.files import damaged, sync_folder, writing
+from weft.store.sealed import note
 
 # Ids are sorted a share at a time: a row takes 11 bytes of memory, where the frontier has 25 for a URL.
 _LEAST, _MOST_SHARES = 250_000, 32
 
 
 def drop_repeats(folder: Path, pulse: Callable[[], None] = lambda: None) -> None:
-    """Leave each id once in the sealed parts of a folder. Where another process is about it, it does so for us.
+    """Leave each URL once in the sealed parts of a folder. Where another process is about it, it does so for us.
 
     `pulse` is called from time to time: 8.4 million rows took 5.6 s of the processor.
     """
@@ -62,18 +63,34 @@ def _parts(folder: Path) -> list[Path]:
 
 
 def _drop(folder: Path, parts: list[Path], pulse: Callable[[], None]) -> None:
+    try:
+        _drop_from(folder, parts, pulse)
+    except pa.ArrowException as error:
+        raise damaged(f"a part cannot be read: {error}", folder) from error
+
+
+def _drop_from(folder: Path, parts: list[Path], pulse: Callable[[], None]) -> None:
     for left in folder.glob(".*.once"):
         left.unlink()
     ends = np.cumsum([0, *(pq.read_metadata(path).num_rows for path in parts)])
     ids = np.empty(ends[-1], np.uint64)
     for path, begin, end in zip(parts, ends, ends[1:], strict=False):
-        ids[begin:end] = pq.ParquetFile(path).read(columns=["id"])["id"].to_numpy().view(np.uint64)
+        ids[begin:end] = _marks(path)
         pulse()
     repeated = _repeated(ids, pulse)
     for path, begin, end in zip(parts, ends, ends[1:], strict=False):
         if repeated[begin:end].any():
             _rewrite(path, ~repeated[begin:end])
             pulse()
+
+
+def _marks(path: Path) -> NDArray[np.uint64]:
+    """What tells the rows of a part apart: the id, and Python's own hash of the text, which nobody can foresee."""
+    parts = [np.empty(0, np.int64)]
+    for batch in pq.ParquetFile(path).iter_batches(columns=["id", "url"]):
+        texts = np.fromiter(map(hash, batch["url"].to_pylist()), np.int64, batch.num_rows)
+        parts.append(batch["id"].to_numpy() ^ texts)
+    return np.concatenate(parts).view(np.uint64)
 
 
 def _repeated(ids: NDArray[np.uint64], pulse: Callable[[], None]) -> NDArray[np.bool_]:
@@ -104,5 +121,6 @@ def _rewrite(path: Path, kept: NDArray[np.bool_]) -> None:
                     writer.write_batch(rows)
         with beside.open("rb") as written:
             os.fsync(written.fileno())
+        note(path.parent.parent, f"{path.parent.name}/{path.name}", beside, number=0)
         beside.rename(path)
         sync_folder(path.parent)

@@ -1,4 +1,9 @@
-"""A crawl's directory read back, also while the crawl runs. In: an id. Out: its rows, its records, who links to it."""
+"""A crawl's directory read back, also while the crawl runs. In: a URL, or an id. Out: its rows, its records, who links
+to it.
+
+Ids are made for joins. Two URLs can have the same, and somebody can have made them so: where a person asks for a URL,
+its text is compared, and what has no more than an id is answered with every URL that has it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,7 @@ from pyarrow import ipc
 from weft.errors import UsageError, WeftError
 from weft.store.columns import IDS, read_batches
 from weft.store.files import OPEN, sealed_as
-from weft.urls import signed
+from weft.urls import fingerprint, signed
 
 
 class Record(NamedTuple):
@@ -42,13 +47,17 @@ class CrawlFiles:
             raise UsageError("there is no crawl here", where=str(out), todo="give the directory of a crawl (its --out)")
         self.out = out
 
-    def rows(self, url_id: int) -> list[dict[str, Any]]:
+    def fetches(self, url: str) -> list[dict[str, Any]]:
         """Every fetch of a URL, the oldest first."""
+        return [row for row in self.rows(fingerprint(url)) if row["url"] == url]
+
+    def rows(self, url_id: int) -> list[dict[str, Any]]:
+        """Every fetch of what has an id, the oldest first."""
         found = [row for batch in self.batches("pages") for row in _where(batch, "id", url_id).to_pylist()]
         return sorted(found, key=lambda row: row["fetched_at"])
 
     def linked_from(self, url_id: int, most: int = 5) -> list[Linked]:
-        """Some of the links to a URL, those that were followed first."""
+        """Some of the links to what has an id, those that were followed first."""
         found: list[Linked] = []
         followed = 0
         for batch in self.batches("links", (*Linked._fields, "target")):
@@ -59,13 +68,10 @@ class CrawlFiles:
                 break
         return sorted(found, key=lambda link: link.nofollow)[:most]
 
-    def url(self, url_id: int) -> str | None:
-        """The URL of an id."""
-        for batch in self.batches("urls"):
-            rows = _where(batch, "id", url_id)
-            if rows.num_rows:
-                return str(rows.column("url")[0].as_py())
-        return None
+    def urls(self, url_id: int, table: str = "urls") -> list[str]:
+        """The URLs that have an id, mostly one: of those that were found, or that were fetched (in `pages`)."""
+        batches = self.batches(table, ("id", "url"))
+        return list(dict.fromkeys(url for batch in batches for url in _where(batch, "id", url_id)["url"].to_pylist()))
 
     def record(self, row: dict[str, Any]) -> Record:
         """The record that a row of `pages` names."""

@@ -8,35 +8,49 @@ middle is repaired by doing the same again.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import ipc
 
-from weft.errors import WeftError
 from weft.store.cdxj import sort_cdxj
-from weft.store.columns import read_batches, writing_options
+from weft.store.columns import writing_options
 from weft.store.digests import Digests
-from weft.store.files import OPEN, Mark, owner_of, sealed_as, sync_folder, writing
+from weft.store.files import OPEN, Mark, damaged, owner_of, sealed_as, sync_folder, writing
+from weft.store.sealed import FOLDERS, note
 
 _ROW_GROUP = 65_536
-_FOLDERS = ("pages", "links", "urls", "volumes")
+PagesOf = Callable[[list[str]], NDArray[np.int64]]
 
 
-def seal(path: Path) -> None:
-    """Give a growing file its final form and name."""
+def seal(path: Path, *, number: int = 0, checksum: int | None = None) -> None:
+    """Give a growing file its final form and name, and list it.
+
+    `number` is that of the commit that has all of it, `checksum` that of its content, where it is known.
+    """
     final = path.with_name(path.name.removesuffix(OPEN))
+    sealed = sealed_as(final)
+
+    def about_to_be_named(content: Path) -> None:
+        known = checksum if content == path else None
+        note(path.parent.parent, f"{path.parent.name}/{sealed.name}", content, number=number, checksum=known)
+
     with writing(path):
         if final.suffix == ".arrow":
-            _to_parquet(path, sealed_as(final))
+            _to_parquet(path, sealed, about_to_be_named)
         elif final.suffix == ".cdxj":
-            sort_cdxj(path, final)
+            sort_cdxj(path, final, about_to_be_named)
         else:
+            about_to_be_named(path)
             path.rename(final)
         sync_folder(path.parent)
 
 
-def _to_parquet(journal: Path, sealed: Path) -> None:
+def _to_parquet(journal: Path, sealed: Path, about_to_be_named: Callable[[Path], None]) -> None:
     """Write a journal as Parquet, a batch at a time, and put it in the journal's place."""
     import pyarrow.parquet as pq
 
@@ -46,7 +60,7 @@ def _to_parquet(journal: Path, sealed: Path) -> None:
         pq.ParquetWriter(beside, reader.schema, **writing_options(reader.schema)) as writer,
     ):
         waiting: list[pa.RecordBatch] = []
-        for batch in read_batches(reader):
+        for batch in _every_batch(reader, journal):
             waiting.append(batch)
             if sum(part.num_rows for part in waiting) >= _ROW_GROUP:
                 writer.write_table(pa.Table.from_batches(waiting))
@@ -55,13 +69,33 @@ def _to_parquet(journal: Path, sealed: Path) -> None:
             writer.write_table(pa.Table.from_batches(waiting))
     with beside.open("rb") as file:
         os.fsync(file.fileno())
+    about_to_be_named(beside)
     beside.rename(sealed)
     journal.unlink()
 
 
-def seal_leftovers(folder: Path, marks: dict[str, Mark], worker: int = 0) -> None:
-    """Cut every open file of a worker back to what the last commit promises, and seal it; what no commit names goes."""
-    for name in _FOLDERS:
+def give_back_memory() -> None:
+    """Have the system take back what sealing needed: tens of megabytes, until the next time in minutes or hours."""
+    pa.default_memory_pool().release_unused()
+
+
+def _every_batch(reader: Any, journal: Path) -> Iterator[pa.RecordBatch]:
+    """The batches of a journal up to its end, which is a committed one."""
+    while True:
+        try:
+            yield reader.read_next_batch()
+        except StopIteration:
+            return
+        except (pa.ArrowInvalid, OSError) as error:
+            raise damaged(f"its rows cannot be read: {error}", journal) from error
+
+
+def seal_leftovers(folder: Path, marks: dict[str, Mark], worker: int = 0, *, number: int = 0) -> None:
+    """Cut every open file of a worker back to what the last commit promises, and seal it; what no commit names goes.
+
+    `number` is that of the commit.
+    """
+    for name in FOLDERS:
         mine = (
             [path for path in (folder / name).iterdir() if owner_of(path) == worker] if (folder / name).exists() else []
         )
@@ -70,7 +104,7 @@ def seal_leftovers(folder: Path, marks: dict[str, Mark], worker: int = 0) -> Non
                 path.unlink()
         left = [path for path in mine if path.suffix == OPEN and _cut(path, marks)]
         for path in sorted(left, key=lambda path: (".warc" in path.name, path.name)):  # an index before its volume
-            seal(path)
+            seal(path, number=number)
 
 
 def _cut(path: Path, marks: dict[str, Mark]) -> bool:
@@ -82,28 +116,32 @@ def _cut(path: Path, marks: dict[str, Mark]) -> bool:
             path.unlink()
             return False
         if path.stat().st_size < mark.length:
-            raise WeftError(
-                f"the file has {path.stat().st_size} bytes, and {mark.length} were committed long ago",
-                where=str(path),
-                todo="restore it from a copy; the disk has lost more than the last commits",
-            )
+            raise damaged(f"the file has {path.stat().st_size} bytes, and {mark.length} were committed long ago", path)
         os.truncate(path, mark.length)
     return True
 
 
-def known_contents(folder: Path, digests: Digests, worker: int = 0) -> None:
-    """Learn again which contents are stored: whole ones, each under the URL where it was stored first."""
+def known_contents(folder: Path, digests: Digests, pages_of: PagesOf, worker: int = 0) -> None:
+    """Learn again which contents are stored: whole ones, each under the URL where it was stored first.
+
+    Only pages count that the frontier knows by now: `pages_of` gives the numbers of URLs, -1 where there is none.
+    """
     paths = sorted((folder / "pages").glob(f"part-{worker}-*.parquet"))
     if not paths:
         return
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    columns = ["id", "digest", "fetched_at", "duplicate_of", "bytes", "truncated"]
+    columns = ["id", "url", "digest", "fetched_at", "duplicate_of", "bytes", "truncated"]
     for path in paths:
-        for batch in pq.ParquetFile(path).iter_batches(columns=columns):
-            first = pc.and_(batch["digest"].is_valid(), pc.equal(batch["duplicate_of"], 0))
-            whole = pc.and_(batch["truncated"].is_null(), pc.greater(batch["bytes"], 0))
-            rows = batch.filter(pc.and_(first, whole))
-            walls = rows["fetched_at"].cast(pa.int64()).to_numpy() / 1e6
-            digests.learn(rows["digest"].to_pylist(), rows["id"].to_numpy(), walls)
+        try:
+            for batch in pq.ParquetFile(path, page_checksum_verification=True).iter_batches(columns=columns):
+                first = pc.and_(batch["digest"].is_valid(), pc.equal(batch["duplicate_of"], 0))
+                whole = pc.and_(batch["truncated"].is_null(), pc.greater(batch["bytes"], 0))
+                rows = batch.filter(pc.and_(first, whole))
+                pages = pages_of(rows["url"].to_pylist())
+                rows, pages = rows.filter(pa.array(pages >= 0)), pages[pages >= 0]
+                walls = rows["fetched_at"].cast(pa.int64()).to_numpy() / 1e6
+                digests.learn(rows["digest"].to_pylist(), rows["id"].to_numpy(), walls, pages)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise damaged(f"the part cannot be read: {error}", path) from error

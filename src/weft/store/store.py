@@ -16,13 +16,11 @@ from pathlib import Path
 from weft.model import Kind, Page, Parsed, Reason, Turn
 from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, UrlJournal
 from weft.store.digests import Digests
-from weft.store.files import Growing, Mark
+from weft.store.files import OPEN, SETTLED, Growing, Mark
 from weft.store.once import drop_repeats
-from weft.store.sealing import seal
+from weft.store.sealing import give_back_memory, seal
 from weft.store.volumes import Original, Stored, Storing, Volumes, payload_digest
-from weft.urls import signed
 
-SETTLED = 2  # commits after which one is taken to be there for good
 _KINDS = {kind.value: kind.name.lower() for kind in Kind}
 
 
@@ -36,13 +34,13 @@ class Store:
         *,
         info: dict[str, str],
         chance: random.Random,
-        url_of: Callable[[int], str | None],
+        url_of: Callable[[int], str],
         worker: int = 0,
         pulse: Callable[[], None] = lambda: None,
     ) -> None:
         self._folder = folder
         self._pulse = pulse  # called while something takes long
-        self._url_of = url_of
+        self._url_of = url_of  # by the number of a page
         self._settings = settings
         self._worker = worker
         self._volumes = Volumes(folder / "volumes", settings, info, chance, worker=worker)
@@ -53,6 +51,7 @@ class Store:
         self._journals = (self._pages, self._links_journal, self._urls_journal)
         self._rolled: list[tuple[int, Growing]] = []  # full files, each with the commit that holds all of it
         self._commits = 0
+        self.before = 0  # the number of the last commit of the run before
         self._ending = False  # everything was rolled, and nothing more comes
         self._urls = UrlJournal(self._urls_journal)
         self.note_url = self._urls.append  # a URL that was seen for the first time: id, text
@@ -67,10 +66,11 @@ class Store:
         digest = payload_digest(page.body)
         original: Original | None = None
         if page.body and not cut:
-            known = self.digests.first(digest, turn.id, page.fetched_at)
+            known = self.digests.first(digest, turn.id, page.fetched_at, turn.page)
             if known is not None:
-                url = self._url_of(known[0])
-                original = None if url is None else Original(known[0], url, known[1])
+                url_id, wall, number = known
+                if number >= 0:  # else it is a robots.txt, which the frontier has no text of
+                    original = Original(url_id, self._url_of(number), wall)
         self.bytes += len(page.body)
         return self._volumes.store(page, digest, original, cut=cut)
 
@@ -97,13 +97,13 @@ class Store:
         answered = page.status > 0
         self._pages.append(
             (
-                signed(turn.id),
+                turn.id,
                 turn.url,
                 site,
                 page.address or None,
                 _KINDS[turn.kind],
                 turn.depth,
-                signed(turn.via),
+                turn.via,
                 turn.attempt,
                 final,
                 self._worker,
@@ -123,7 +123,7 @@ class Store:
                 len(page.body) if answered else None,
                 cut or None,
                 None if stored is None else stored.digest,
-                0 if stored is None else signed(stored.duplicate_of),
+                0 if stored is None else stored.duplicate_of,
                 links if parsed is not None else None,
                 headers.get("etag"),
                 headers.get("last-modified"),
@@ -175,10 +175,15 @@ class Store:
 
     def seal(self, commits: int) -> None:
         """Seal what so many commits have settled; for a thread beside the one that writes."""
-        for each in [each for each in self._rolled if each[0] + SETTLED <= commits]:
-            each[1].close()
-            seal(each[1].path)
+        settled = [each for each in self._rolled if each[0] + SETTLED <= commits]
+        for each in settled:
+            growing = each[1]
+            growing.close()
+            whole = growing.checksum if growing.path.suffixes[-2:] == [".gz", OPEN] else None
+            seal(growing.path, number=self.before + each[0], checksum=whole)
             self._rolled.remove(each)
+        if settled:
+            give_back_memory()
         if self._ending and not self._rolled:
             drop_repeats(self._folder / "urls", self._pulse)
 

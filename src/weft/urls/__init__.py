@@ -4,7 +4,7 @@ The life of a URL text:
 
 1. Somebody wrote it: a seed list, an ``href``, a ``Location`` header. `normal_form` resolves it and brings it
    into the one spelling that everything behind relies on, or answers with an `Unusable` that says why not.
-2. `fingerprint` gives it the 64 bits by which it is known outside a process: seen before or not.
+2. `fingerprint` gives it the 64 bits by which it is named outside a process.
 3. `site_of` and `registered_domain` say whose queue it stands in and with whom it shares a throttle;
    `is_dynamic` how deep it may lie.
 4. When its turn comes, `origin_of` says whose robots.txt decides and `target_of` what to ask it; `web_port`,

@@ -1,8 +1,9 @@
 """Short names for URLs. In: a URL in normal form. Out: 64 bits that stand for it outside a process.
 
-XXH3 over the UTF-8 text, without a seed, so that every worker, node and later crawl computes the same number.
-It is fast, not secret: somebody who wants two URLs to collide can make them, and gets one of his own pages
-not crawled. By chance, the expected number of collisions among 50 million URLs is 0.00007.
+XXH3 over the UTF-8 text, without a seed, so that every worker, node and later crawl, and every other program, computes
+the same number. It is a name and decides nothing: who wants a URL with the fingerprint of another can make one in half
+a minute. What a frontier has seen it knows by keys (`weft.frontier.keyed`), and who looks a URL up compares its text.
+By chance, 0.00007 pairs among 50 million URLs have the same fingerprint, and 0.03 among a billion.
 
 In columns, in the log and in JSON an id is the same 64 bits read as a signed number: every program that reads Parquet
 has 64-bit integers with a sign, and few have others. 0 stands for none.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.scripted import PlainNames
 
 from weft.clock import VirtualClock
 from weft.engine.drive import Ask
@@ -29,7 +30,8 @@ from weft.frontier.sites import Overrides
 from weft.model import Page, Parsed, Reason
 from weft.ordering.breadth_first import BreadthFirst
 from weft.parse.options import Reading
-from weft.parse.page import LargePage, Parser
+from weft.parse.page import Parser
+from weft.parse.tags import LargePage
 from weft.store.store import Store
 from weft.store.volumes import Storing
 from weft.urls import UrlRules, fingerprint
@@ -43,10 +45,8 @@ def hostile(url: str) -> Parsed:
     return Parsed("", "", "", "", url, [], [], follow=False, reason=Reason.HOSTILE)
 
 
-class ScriptedNetwork:
+class ScriptedNetwork(PlainNames):
     """Every name has an address, every page is there at once."""
-
-    proxied = False
 
     def __init__(self, pages: dict[str, bytes]) -> None:
         self._pages = pages
@@ -148,6 +148,7 @@ class Bench:
             overrides=Overrides(),
             rules=UrlRules(),
             agent="weft",
+            secret=bytes(16),
             capacity=1 << 14,
         )
         self.events: list[Event] = []
@@ -179,7 +180,7 @@ class Bench:
 
     def marked(self) -> int:
         """What another process would find if this one died now."""
-        return int.from_bytes(self._path.read_bytes(), "little")
+        return int.from_bytes(self._path.read_bytes()[:8], "little")
 
     def crawl(self, *seeds: str) -> None:
         """Begin with some seeds, and go as far as nothing must be waited for."""
@@ -251,6 +252,8 @@ def test_page__that_was_being_read_when_a_worker_died_is_read_apart(bench: Calla
     """It is not read here, nor marked; what comes back is taken as if it were. All others are read here."""
     crawl = bench(site(A, 4), left=f"{A}2")
     crawl.crawl(A)
+    assert crawl.apart.asked == []  # not before what was done until then is on disk
+    crawl.frontier.commit(marks={})
     assert crawl.apart.asked == [f"{A}2"]
     assert crawl.marked() == 0
     assert f"{A}2" not in crawl.outcomes
@@ -258,6 +261,9 @@ def test_page__that_was_being_read_when_a_worker_died_is_read_apart(bench: Calla
         lambda url: Parsed("text/html", "utf-8", "", "T", url, [("/found", 1)], [], follow=True, reason=None)
     )
     assert f"{A}2" not in crawl.read
+    assert list(crawl.marker.suspects) == [fingerprint(f"{A}2")]
+    crawl.frontier.commit(marks={})
+    assert list(crawl.marker.suspects) == []
     assert crawl.outcomes == {A: None, f"{A}1": None, f"{A}2": None, f"{A}3": None, f"{A}found": Reason.STATUS_4XX}
     assert crawl.frontier.done
 
@@ -273,6 +279,17 @@ def test_page__that_is_large_is_read_apart_while_others_go_on(bench: Callable[..
     crawl.apart.answer(lambda url: Parser(Reading(), "weft").parse(page_of(url, site(A, 3)[A]), 0))
     assert set(crawl.outcomes) == {A, f"{A}1", f"{A}2", B, f"{B}1", f"{B}2"}
     assert set(crawl.outcomes.values()) == {None}
+    assert crawl.loop.active == 0
+
+
+def test_links__that_are_many_are_followed_bit_by_bit_and_all(bench: Callable[..., Bench]) -> None:
+    """In their order, those that ask not to be followed among them; others have their turn in between."""
+    many = "".join(f"<a href=/{number}>" for number in range(1500)) + "<a rel=nofollow href=/n>" * 3
+    crawl = bench({A: many.encode()})
+    crawl.crawl(A)
+    followed = [event.turn.url for event in crawl.events if isinstance(event, Fetched)]
+    assert followed == [A, *(f"{A}{number}" for number in range(1500))]
+    assert crawl.frontier.found.refused[Reason.NOFOLLOW] == 1
     assert crawl.loop.active == 0
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.crawling import make_web
+from tests.scripted import PlainNames
 
 from weft.clock import VirtualClock
 from weft.engine.drive import Ask
@@ -72,10 +73,8 @@ class Fewest:
         return known.score[page] + 0.01 / out
 
 
-class ScriptedNetwork:
+class ScriptedNetwork(PlainNames):
     """Every site has an address of its own; every page takes its time."""
-
-    proxied = False
 
     def __init__(self, web: Web, latency: np.ndarray[Any, np.dtype[np.float32]], clock: VirtualClock) -> None:
         self._web = web
@@ -151,6 +150,7 @@ def crawl(folder: Path, web: Web, ordering: Ordering, latency: np.ndarray[Any, n
         overrides=Overrides(),
         rules=UrlRules(),
         agent="weft",
+        secret=bytes(16),
         reranking=Reranking(pages=RERANK),
         seed=5,
         capacity=1 << 14,

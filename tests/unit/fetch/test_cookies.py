@@ -140,3 +140,24 @@ def test_cookies__never_raise(line: str, target: str) -> None:
     value = sent(line, target=target)
     assert value.isascii()
     assert value.isprintable()
+
+
+def test_cookies__of_a_site_have_an_end_together() -> None:
+    """One by one they may be large; a request has no more than servers take."""
+    jar = Jar()
+    jar.store([f"c{number}={'v' * 4000}; Path=/{'p' * 2000}" for number in range(50)], 0.0)
+    assert sum(len(name) + len(cookie.value) + len(cookie.path) for name, cookie in jar.cookies.items()) <= 16_384
+    line = jar.header("/", secure=False, now=1.0)
+    assert 4000 < len(line) <= 8190
+    assert all(pair.endswith("v" * 4000) for pair in line.split("; "))
+
+
+def test_jar__knows_whether_it_changed() -> None:
+    """A cookie that is sent again, to last a little longer, is the same."""
+    jar = Jar()
+    jar.store(["a=1; Max-Age=60"], 0.0)
+    assert jar.changed
+    for line, changed in (("a=1; Max-Age=60", False), ("a=2; Max-Age=60", True), ("a=; Max-Age=0", True)):
+        jar.changed = False
+        jar.store([line], 30.0)
+        assert jar.changed is changed

@@ -43,6 +43,7 @@ def make(tmp_path: Path, clock: VirtualClock) -> Iterator[Make]:
             "overrides": Overrides(),
             "rules": UrlRules(),
             "agent": "weft",
+            "secret": bytes(range(16)),
             "capacity": 1 << 14,
         }
         frontier = LocalFrontier(**(options | changes))

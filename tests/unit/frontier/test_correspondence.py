@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from weft.frontier.contract import Batch, Begun, Orders
 from weft.frontier.correspondence import Correspondence
 from weft.frontier.log import Commit
-from weft.store.store import SETTLED
+from weft.store.files import SETTLED
 
 
 def commit(mail: Correspondence, *claimed: str) -> Commit:

@@ -178,7 +178,7 @@ class Cluster:
         frontier.settle(visit, turn, None)
         self.fetched[turn.url] += 1
         links, _ = frontier.found.follow(visit.site, turn, parsed(turn.url, *self.links(turn.url)))
-        frontier.visited(turn, links.targets, links.kinds)
+        frontier.visited(turn, links)
         frontier.leave(visit, took=0.0)
 
     def exchange(self, number: int) -> None:

@@ -6,8 +6,10 @@ from msgspec.structs import replace
 
 from weft.frontier.contract import Batch, Link
 from weft.frontier.holdings import Holdings
+from weft.frontier.keyed import Keyed
 from weft.frontier.log import Commit
-from weft.urls import fingerprint
+
+KEYED = Keyed(bytes(16))
 
 
 def link(number: int) -> Link:
@@ -17,14 +19,14 @@ def link(number: int) -> Link:
 
 def several() -> Holdings:
     """What one of several workers holds: nothing yet."""
-    holdings = Holdings()
+    holdings = Holdings(KEYED)
     holdings.alone = False
     return holdings
 
 
 def test_alone__every_group_becomes_ours_at_once() -> None:
     """It is held from then on, part of the next commit, and claimed in what the global frontier is told, once."""
-    holdings = Holdings()
+    holdings = Holdings(KEYED)
     assert holdings.groups == set()
     for _ in range(3):
         assert holdings.holds("a.example")
@@ -48,7 +50,7 @@ def test_several__only_what_was_checked_out_is_ours() -> None:
 
 def test_check_out__of_what_is_held_is_nothing_new() -> None:
     """Messages may come twice."""
-    for holdings in (Holdings(), several()):
+    for holdings in (Holdings(KEYED), several()):
         assert holdings.check_out("a.example")
         assert not holdings.check_out("a.example")
         assert holdings.new == ["a.example"]
@@ -78,20 +80,20 @@ def test_send__the_same_link_is_sent_once() -> None:
 
 def test_gain__further_links_go_out_in_sums() -> None:
     """One link a page and commit, with what all links since the last commit add; of pages never told of, nothing."""
-    holdings = Holdings(gaining=True)
+    holdings = Holdings(KEYED, gaining=True)
     holdings.alone = False
     first, second = link(1), link(2)
     holdings.send("a.example", first)
-    holdings.gain(fingerprint(first.url), 0.5)
-    holdings.gain(fingerprint(first.url), 0.25)
+    holdings.gain(KEYED.of(first.url), 0.5)
+    holdings.gain(KEYED.of(first.url), 0.25)
     holdings.send("a.example", second)
-    holdings.gain(fingerprint(link(3).url), 1.0)
+    holdings.gain(KEYED.of(link(3).url), 1.0)
     unsent = [holdings.unsent]
     told = holdings.pack(Commit()).links["a.example"]
     assert told == [replace(first, gain=0.75), second]
     assert [*unsent, holdings.unsent] == [True, False]
     holdings.send("a.example", first)
-    holdings.gain(fingerprint(first.url), 2.0)
+    holdings.gain(KEYED.of(first.url), 2.0)
     assert holdings.pack(Commit()).links == {"a.example": [replace(first, gain=2.0)]}
     assert holdings.pack(Commit()).links == {}
 

@@ -219,7 +219,7 @@ def test_links__become_pages_one_deeper(make: Any) -> None:
     frontier.add_seed("http://a.example/dir/")
     visit, turn = take(frontier)
     page = parsed("http://a.example/dir/", "x.html", "/y", "http://b.example/z", "#top", "mailto:q", "../dir/x.html")
-    (targets, kinds, _), _ = frontier.found.follow(visit.site, turn, page)
+    (targets, kinds, _, _), _ = frontier.found.follow(visit.site, turn, page)
     assert len(targets) == len(kinds) == 4
     assert targets[0] == targets[3]
     frontier.settle(visit, turn, None)
@@ -415,6 +415,44 @@ def test_recover__stands_where_the_last_commit_stood(make: Any, clock: VirtualCl
         ("http://s2.example/5", 1, 1002),
         ("http://s1.example/1", 2, 1060),
     ]
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_recover__a_pause_that_a_server_asked_for_needs_no_commit(
+    make: Any, clock: VirtualClock, *, committed: bool
+) -> None:
+    """A worker that is killed right after the answer leaves the site alone as long as it was asked to, whether its log
+    knows the site or not; others are visited meanwhile.
+    """
+    first = make()
+    first.add_seed("http://asks.example/1")
+    first.add_seed("http://asks.example/2")
+    if committed:
+        first.commit(marks={})
+    visit, turn = take(first)
+    first.enter(visit, "192.0.2.1")
+    first.settle(visit, turn, None)
+    first.leave(visit, took=0.0, pause=3600.0)
+    for _ in range(2):  # it holds when the next worker is killed, too, before and after its commits
+        again = make()
+        again.recover()
+        again.add_seed("http://asks.example/2")
+        again.add_seed("http://other.example/")
+        visited = []
+        while (event := again.schedule.next_event()) is None or event < 4000.0:
+            while (following := again.visit()) is not None:
+                visited.append(following.site.name)
+                assert again.turn(following) is not None
+                again.leave(following, took=0.0)
+                again.commit(marks={})
+                again.commit(marks={})
+            event = again.schedule.next_event()
+            assert event is not None
+            if event < 4000.0:
+                clock.move_to(event)
+        assert "asks.example" not in visited
+    clock.move_to(4600.1)
+    assert again.visit() is not None
 
 
 def test_recover__keeps_an_applications_priorities(make: Any) -> None:
@@ -622,7 +660,7 @@ def test_report__a_rest_with_no_page_behind_it_is_no_work(make: Any, clock: Virt
         assert frontier.report(0, wants=1).idle is last
         if not last:
             clock.advance(5.0)
-    frontier.schedule.send(visit.site, Errand("http://a.example/robots.txt", 1, "b.example", "http"))
+    frontier.schedule.send(visit.site, Errand("http://a.example/robots.txt", 1, "b.example", "http"), clock.now())
     assert not frontier.report(0, wants=1).idle
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,7 @@ from hypothesis import strategies as st
 
 from weft.errors import WeftError
 from weft.frontier.log import DEEPEST, Commit, Entry, FrontierLog
-from weft.store.files import Mark
-from weft.store.store import SETTLED
+from weft.store.files import SETTLED, Mark
 
 
 def filled(path: Path, commits: int, pages: int) -> FrontierLog:
@@ -45,6 +45,16 @@ def test_log__gives_every_page_back_by_its_number(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.parametrize("commits", [0, 1, 3])
+def test_log__finds_pages_by_their_text(tmp_path: Path, commits: int) -> None:
+    """In every record; in a log without pages, such as that of a worker that got none, there is nothing to be found."""
+    filled(tmp_path / "log", commits, 5).close()
+    with closing(FrontierLog(tmp_path / "log")) as log:
+        list(log.replay())
+        assert [log.pages_of(expected(page).url) for page in range(5 * commits)] == [[p] for p in range(5 * commits)]
+        assert log.pages_of("http://a.example/unknown") == []
+
+
 @given(cut=st.integers(1, 400))
 def test_log__a_torn_end_is_cut_off(cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whatever is lost of the end, the records before it stand, and the log goes on from there."""
@@ -67,18 +77,55 @@ def test_log__a_torn_end_is_cut_off(cut: int, tmp_path_factory: pytest.TempPathF
 
 
 @given(place=st.floats(0, 1, exclude_max=True), bits=st.integers(1, 255))
-def test_log__a_damaged_record_ends_it(place: float, bits: int, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A flipped bit is found by the checksum; nothing damaged is ever read as if it were whole."""
+def test_log__a_damaged_record_is_never_read(place: float, bits: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A flipped bit is found by the checksum. In the last two records it ends the log; before them it is an error, and
+    nothing is cut.
+    """
     path = tmp_path_factory.mktemp("log") / "log"
-    filled(path, 3, 4).close()
+    ends = [0]
+    for records in range(1, 6):
+        filled(path, records, 4).close()
+        ends.append(path.stat().st_size)
+        if records < 5:
+            path.unlink()
     data = bytearray(path.read_bytes())
-    data[int(place * len(data))] ^= bits
+    at = int(place * len(data))
+    data[at] ^= bits
     path.write_bytes(data)
     log = FrontierLog(path)
-    for number, record in enumerate(log.replay()):
-        assert record.commit.sites == [f"s{number}"]
+    read = 0
+    try:
+        for number, record in enumerate(log.replay()):
+            assert record.commit.sites == [f"s{number}"]
+            read += 1
+    except WeftError:
+        assert at < ends[5 - SETTLED]
+        assert path.read_bytes() == data
+    else:
+        assert at >= ends[5 - SETTLED]
+        assert path.stat().st_size == ends[read]
     assert [log.entry(page) for page in range(log.pages)] == [expected(page) for page in range(log.pages)]
     log.close()
+
+
+def test_log__that_ends_too_early_is_an_error(tmp_path: Path) -> None:
+    """The global frontier knows of commits that are not there: up to two may be lost, and more is damage."""
+    appended(tmp_path / "log", 8)
+    before = (tmp_path / "log").read_bytes()
+    with closing(FrontierLog(tmp_path / "log")) as log:
+        assert len(list(log.replay(applied=7 + SETTLED))) == 8
+    with closing(FrontierLog(tmp_path / "log")) as log, pytest.raises(WeftError, match="commits are missing"):
+        list(log.replay(applied=8 + SETTLED))
+    assert (tmp_path / "log").read_bytes() == before
+
+
+def test_log__of_which_outputs_are_gone_is_not_cut(tmp_path: Path) -> None:
+    """Where the outputs of more than the last two records are not there, dropping these would not help."""
+    appended(tmp_path / "log", 8)
+    before = (tmp_path / "log").read_bytes()
+    with closing(FrontierLog(tmp_path / "log")) as log, pytest.raises(WeftError, match="committed long ago"):
+        list(log.replay(lambda commit: commit.number < 5))
+    assert (tmp_path / "log").read_bytes() == before
 
 
 def test_log__read_only_changes_nothing(tmp_path: Path) -> None:
@@ -140,18 +187,18 @@ def test_replay__drops_records_at_the_end_whose_outputs_are_not_there(tmp_path: 
 
 @pytest.mark.parametrize("records", [0, 1, 2, 3, 4, 9])
 def test_replay__looks_at_the_last_few_records_only(tmp_path: Path, records: int) -> None:
-    """What is older is settled, and is not dropped whatever became of its outputs."""
+    """What is older is settled; where all of these go, it is seen to that dropping them was enough."""
     appended(tmp_path / "log", records)
     asked: list[int] = []
 
     def gone(commit: Commit) -> bool:
         asked.append(commit.number)
-        return False
+        return commit.number < records - SETTLED
 
     log = FrontierLog(tmp_path / "log")
     kept = [record.commit.number for record in log.replay(gone)]
     oldest = max(0, records - SETTLED)
-    assert asked == [oldest][:records], "the others go with it"
+    assert asked == [oldest, oldest - 1][: min(records, 1) + (oldest > 0)], "the others go with it"
     assert kept == list(range(oldest))
     log.close()
 
@@ -191,7 +238,7 @@ def test_replay__of_a_reader_drops_nothing_from_the_file(tmp_path: Path) -> None
     appended(tmp_path / "log", 5)
     before = (tmp_path / "log").read_bytes()
     log = FrontierLog(tmp_path / "log", read_only=True)
-    assert len(list(log.replay(lambda _commit: False))) == 5 - SETTLED
+    assert len(list(log.replay(lambda commit: commit.number < 5 - SETTLED))) == 5 - SETTLED
     log.close()
     assert (tmp_path / "log").read_bytes() == before
 

@@ -14,7 +14,6 @@ from weft.frontier.local import LocalFrontier
 from weft.frontier.politeness import Politeness
 from weft.model import Kind
 from weft.ordering import ordering_named
-from weft.urls import fingerprint
 
 LINKS = {
     "http://a.example/": ["/1", "/2", "http://b.example/x", "http://b.example/y"],
@@ -51,7 +50,7 @@ def test_score__is_the_same_wherever_links_were_found(
         turn = here.turn(visit)
         assert turn is not None
         found, _ = here.found.follow(visit.site, turn, parsed(turn.url, *LINKS[turn.url]))
-        here.visited(turn, found.targets, found.kinds)
+        here.visited(turn, found)
         here.settle(visit, turn, None)
         here.enter(visit, "192.0.2.1")
         here.leave(visit, took=0.0)
@@ -61,7 +60,7 @@ def test_score__is_the_same_wherever_links_were_found(
     told = [link for batch in here.report(0, wants=0).batches for links in batch.links.values() for link in links]
     assert len(told) == (2 + 2 + 2 if often and ordering != "depth" else 3), "one a page and commit"
     there.obey(Orders(messages=[Message(links=told)], taken=2))
-    pages = [there._seen.find(fingerprint(f"http://b.example/{name}")) for name in "xyz"]
+    pages = [there._seen.page_of(f"http://b.example/{name}") for name in "xyz"]
     assert there._heaps.arrays.score[pages].tolist() == pytest.approx(WORTH[ordering])
 
 

@@ -34,6 +34,7 @@ def test_absolute_links__are_shared_by_all_sites_where_they_mean_the_same() -> N
 def test_links__are_forgotten_when_there_are_too_many(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """All at once for who asks, and a few with each page for the processor."""
     monkeypatch.setattr(remembered, "_MOST", 1000)
+    monkeypatch.setattr(remembered, "_AT_ONCE", 200)
     links = Remembered(shared=shared)
     first = filled(links, 1, 600)
     absolute = links.of(1, ORIGIN)[1]
@@ -48,6 +49,21 @@ def test_links__are_forgotten_when_there_are_too_many(shared: bool, monkeypatch:
         links.added(0)
         pages += 1
     assert 5 <= pages <= 10
+
+
+def test_links__are_let_go_faster_than_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages that have hundreds of new links each do not keep twice what is to be remembered."""
+    monkeypatch.setattr(remembered, "_MOST", 20_000)
+    links = Remembered(shared=True)
+    kept: dict[int, dict[str, int]] = {}
+    most = 0
+    for page in range(400):
+        relative = links.of(1, ORIGIN)[0]
+        kept[id(relative)] = relative
+        relative.update((f"/{page}/{number}", number + 1) for number in range(300))
+        links.added(300)
+        most = max(most, sum(map(len, kept.values())))
+    assert 19_000 < most < 22_000
 
 
 def test_links__of_a_site_without_pages_are_let_go() -> None:

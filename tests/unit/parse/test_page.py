@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from weft.model import Kind, Page, Parsed, Reason
 from weft.parse.options import Reading
-from weft.parse.page import LargePage, Parser
+from weft.parse.page import Parser
+from weft.parse.tags import LargePage
 
 URL = "http://site.test/a/"
 

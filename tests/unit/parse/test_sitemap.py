@@ -67,7 +67,7 @@ def test_sitemap__lists_pages_and_an_index_lists_maps() -> None:
     """What stands in <url> is a page, what stands in <sitemap> is another map."""
     assert parse_sitemap(urlset("http://a/1", "http://a/2")).pages == ["http://a/1", "http://a/2"]
     index = parse_sitemap(b"<sitemapindex><sitemap><loc>http://a/m.xml</loc></sitemap></sitemapindex>")
-    assert index == ([], ["http://a/m.xml"])
+    assert index[:2] == ([], ["http://a/m.xml"])
 
 
 @pytest.mark.parametrize(

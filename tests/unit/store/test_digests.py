@@ -29,15 +29,15 @@ def test_digests__are_a_dictionary_that_forgets_the_oldest(make: object, most: i
     """What was added is found under its first page, until so many others came behind it."""
     assert callable(make)
     table = Digests(most)
-    model: dict[bytes, tuple[int, float]] = {}
+    model: dict[bytes, tuple[int, float, int]] = {}
     for step, number in enumerate(numbers):
         content = make(number)
         assert table.find(content) == model.get(content)
-        assert table.first(content, 2**64 - 1 - step, step / 8) == model.get(content)
+        assert table.first(content, 2**64 - 1 - step, step / 8, step) == model.get(content)
         if content not in model:
             if len(model) == most:
                 del model[next(iter(model))]
-            model[content] = (2**64 - 1 - step, step / 8)
+            model[content] = (2**64 - 1 - step, step / 8, step)
         assert len(table) == len(model)
     for number in range(61):
         assert table.find(make(number)) == model.get(make(number))
@@ -47,11 +47,11 @@ def test_digests__hold_many() -> None:
     """Tens of thousands are found, and as many others are not."""
     table = Digests(1 << 15)
     for number in range(40_000):
-        table.first(digest(number), number, float(number))
+        table.first(digest(number), number, float(number), 2 * number)
     assert len(table) == 1 << 15
     chance = random.Random(1)
     for number in chance.sample(range(40_000), 2000):
-        expected = (number, float(number)) if number >= 40_000 - (1 << 15) else None
+        expected = (number, float(number), 2 * number) if number >= 40_000 - (1 << 15) else None
         assert table.find(digest(number)) == expected
     assert all(table.find(digest(number)) is None for number in range(50_000, 52_000))
 
@@ -59,17 +59,18 @@ def test_digests__hold_many() -> None:
 def test_digests__are_told_apart_by_sixteen_bytes() -> None:
     """Two contents whose digests share eight bytes are not the same."""
     table = Digests(8)
-    table.first(b"a" * 8 + b"b" * 12, 1, 1.0)
+    table.first(b"a" * 8 + b"b" * 12, 1, 1.0, 4)
     assert table.find(b"a" * 8 + b"c" * 12) is None
-    assert table.find(b"a" * 8 + b"b" * 12) == (1, 1.0)
+    assert table.find(b"a" * 8 + b"b" * 12) == (1, 1.0, 4)
 
 
 def test_digests__can_be_learned_from_what_was_written() -> None:
     """As the columns have it; the first page that is named keeps a content, and so does one that was there before."""
     table = Digests(8)
-    table.first(digest(3), 9, 9.5)
+    table.first(digest(3), 9, 9.5, 6)
     written = [base32(digest(number)) for number in (1, 2, 1, 3)]
-    table.learn(written, np.array([5, 2**64 - 1, 7, 8], dtype=np.uint64), np.array([0.5, 1.5, 2.5, 3.5]))
-    table.learn([], np.array([], dtype=np.uint64), np.array([], dtype=np.float64))
-    assert [table.find(digest(number)) for number in (1, 2, 3)] == [(5, 0.5), (2**64 - 1, 1.5), (9, 9.5)]
+    ids = np.array([5, 2**64 - 1, 7, 8], dtype=np.uint64)
+    table.learn(written, ids, np.array([0.5, 1.5, 2.5, 3.5]), np.arange(1, 5))
+    table.learn([], ids[:0], np.array([], dtype=np.float64), np.array([], dtype=np.int64))
+    assert [table.find(digest(number)) for number in (1, 2, 3)] == [(5, 0.5, 1), (2**64 - 1, 1.5, 2), (9, 9.5, 6)]
     assert len(table) == 3

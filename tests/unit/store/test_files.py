@@ -48,14 +48,16 @@ def test_growing__is_open_by_name_and_known_by_its_final_one(tmp_path: Path) -> 
 def test_mark__covers_what_came_since_the_one_before(
     written: list[list[bytes]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Its length is that of the file, its checksum that of the new bytes, in however many steps they were written."""
+    """Its length and its checksum are those of the file, in however many steps it was written; it has those of the mark
+    before, too.
+    """
     growing = Growing(tmp_path_factory.mktemp("growing") / "x.warc.gz")
     before = 0
     for blocks in written:
         for block in blocks:
             growing.write(block)
         data = growing.path.read_bytes()
-        assert growing.mark() == Mark(len(data), before, zlib.crc32(data[before:]))
+        assert growing.mark() == Mark(len(data), before, zlib.crc32(data), zlib.crc32(data[:before]))
         assert data[before:] == b"".join(blocks)
         before = len(data)
     growing.close()

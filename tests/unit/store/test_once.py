@@ -48,6 +48,17 @@ def test_repeats__stay_where_they_stood_first(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in (first, other, later, unlike))
 
 
+def test_repeats__are_told_by_the_text_as_well(tmp_path: Path) -> None:
+    """Two URLs with one id, which somebody may have made so, both stay."""
+    first = write(tmp_path / "urls", "part-0-00001.parquet", [1, 2])
+    rows = {"id": [2, 2, 1], "url": ["http://b/", "http://b/", "http://a/1"]}
+    later = tmp_path / "urls" / "part-0-00002.parquet"
+    pq.write_table(pa.table(rows, schema=URLS), later)
+    drop_repeats(tmp_path / "urls")
+    assert ids_of(first) == [1, 2]
+    assert pq.read_table(later).to_pydict() == {"id": [2], "url": ["http://b/"]}
+
+
 def test_repeats__are_found_a_share_of_ids_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With many shares as with one."""
     monkeypatch.setattr(once, "_LEAST", 100)

@@ -18,9 +18,10 @@ from warcio.archiveiterator import ArchiveIterator
 
 from weft.errors import WeftError
 from weft.model import Kind, Page, Parsed, Turn
-from weft.store.files import Mark, intact, sealed_as
+from weft.store.files import SETTLED, Mark, intact, sealed_as
+from weft.store.sealed import as_listed, final_files, listed
 from weft.store.sealing import seal, seal_leftovers
-from weft.store.store import SETTLED, Store
+from weft.store.store import Store
 from weft.store.volumes import Storing
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
@@ -30,7 +31,7 @@ COMMITTED, MORE = 12, 5  # pages
 
 def store_in(out: Path, worker: int = 0) -> Store:
     """A store."""
-    return Store(out, Storing(), info={}, chance=random.Random(worker), url_of=lambda _id: None, worker=worker)
+    return Store(out, Storing(), info={}, chance=random.Random(worker), url_of=lambda _page: "", worker=worker)
 
 
 def put(store: Store, number: int) -> None:
@@ -47,8 +48,9 @@ def put(store: Store, number: int) -> None:
 
 def check(out: Path, numbers: range) -> None:
     """Every file is whole and final, and holds these pages once."""
-    names = sorted(path.name for path in out.rglob("*") if path.is_file())
+    names = sorted(path.name for path in out.glob("*/*") if path.is_file())
     assert {name.partition(".")[2] for name in names} == {"parquet", "warc.gz", "cdxj"}
+    assert all(as_listed(path, listed(out)[name], read=True) for name, path in final_files(out))
     expected = Counter(numbers)
     assert Counter(pq.read_table(out / "pages")["id"].to_pylist()) == expected
     assert Counter(pq.read_table(out / "urls")["id"].to_pylist()) == expected
@@ -263,7 +265,7 @@ def test_leftovers__that_are_shorter_than_the_last_commit_says_are_one_clear_mes
         with pytest.raises(WeftError, match=f"has {left} bytes, and {promised} were committed") as caught:
             seal_leftovers(tmp_path, marks)
         assert caught.value.where == str(path)
-        assert "restore it from a copy" in (caught.value.todo or "")
+        assert "put the file back from a copy" in (caught.value.todo or "")
         assert path.read_bytes() == kept
 
 

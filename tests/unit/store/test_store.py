@@ -8,16 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
 
 from weft.errors import UsageError, WeftError
 from weft.model import Kind, Page, Parsed, Reason, Turn
 from weft.store.digests import Digests
-from weft.store.files import Growing, Mark, intact
+from weft.store.files import SETTLED, Growing, Mark, intact
 from weft.store.reading import CrawlFiles, Linked
+from weft.store.sealed import final_files, listed
 from weft.store.sealing import known_contents, seal_leftovers
-from weft.store.store import SETTLED, Store
+from weft.store.store import Store
 from weft.store.volumes import Stored, Storing, payload_digest
 
 HEAD = b'HTTP/1.1 200 OK\r\nContent-Type: Text/HTML; charset=utf-8\r\nETag: "x"\r\n\r\n'
@@ -39,11 +42,16 @@ class Bench:
             Storing(**settings),
             info={"software": "test"},
             chance=random.Random(0),
-            url_of=lambda number: self.urls.get(number),  # noqa: PLW0108
+            url_of=lambda number: self.urls[number],
             worker=worker,
         )
         self.files = CrawlFiles(out)
         self.marks = 0
+
+    def pages_of(self, urls: list[str]) -> NDArray[np.int64]:
+        """The pages of URLs, as the frontier knows them."""
+        known = {url: number for number, url in self.urls.items()}
+        return np.array([known.get(url, -1) for url in urls], np.int64)
 
     def mark(self) -> dict[str, Mark]:
         """Write everything, as a commit does."""
@@ -169,10 +177,9 @@ def test_duplicate__is_never_an_empty_or_a_cut_content(bench: Bench, body: bytes
     assert bench.files.record(bench.files.rows(1)[0]).warc.get("WARC-Truncated", "") == cut
 
 
-def test_duplicate__whose_first_url_is_not_known_is_stored_again(bench: Bench) -> None:
-    """A revisit record that refers to nothing would be worth nothing."""
-    bench.put(1, b"same")
-    del bench.urls[1]
+def test_duplicate__of_what_is_no_page_is_stored_again(bench: Bench) -> None:
+    """A robots.txt has no number: the frontier has no text of it that a revisit record could refer to."""
+    bench.put(-1, b"same")
     assert bench.put(2, b"same").duplicate_of == 0
 
 
@@ -200,7 +207,7 @@ def test_mark__goes_on_from_the_one_before(bench: Bench) -> None:
     second = bench.mark()
     assert set(second) - set(first) == {"urls/part-0-00001.arrow"}
     for name, mark in first.items():
-        assert second[name] == Mark(mark.length, mark.length, 0)
+        assert second[name] == Mark(mark.length, mark.length, mark.checksum, mark.checksum)
     bench.put(3, b"more")
     third = bench.mark()
     for name, mark in third.items():
@@ -232,7 +239,8 @@ def test_seal__leaves_nothing_open(bench: Bench) -> None:
     bench.store.note_url(2, "http://a/2")
     bench.seal()
     names = sorted(path.name for path in bench.out.rglob("*") if path.is_file())
-    assert names == ["crawl.toml", *["part-0-00001.parquet"] * 3, *names[-2:]]
+    assert names == ["crawl.toml", *["part-0-00001.parquet"] * 3, "sealed.log", *names[-2:]]
+    assert set(listed(bench.out)) == {name for name, _ in final_files(bench.out)}
     assert names[-2].endswith(".cdxj")
     assert names[-1].endswith(".warc.gz")
     assert bench.mark() == {}
@@ -359,7 +367,7 @@ def test_contents__are_known_again_after_a_restart(bench: Bench) -> None:
     bench.put(4, b"")
     bench.seal()
     digests = Digests(16)
-    known_contents(bench.out, digests)
+    known_contents(bench.out, digests, bench.pages_of)
     assert len(digests) == 1
     found = digests.find(payload_digest(b"one"))
     assert found is not None
@@ -373,7 +381,7 @@ def test_contents__of_an_earlier_run_are_referred_to_exactly(bench: Bench) -> No
     bench.seal()
     later = Bench(bench.out)
     later.urls = bench.urls
-    known_contents(later.out, later.store.digests)
+    known_contents(later.out, later.store.digests, later.pages_of)
     later.put(2, b"one")
     later.mark()
     revisit = later.files.record(later.files.rows(2)[0])
@@ -398,7 +406,7 @@ def test_reading__sees_sealed_and_open_parts(bench: Bench) -> None:
     files = CrawlFiles(bench.out)
     assert [files.record(row).body for row in files.rows(1)] == [b"one", b"one again"]
     assert [row["fetched_at"] for row in files.rows(1)] == sorted(row["fetched_at"] for row in files.rows(1))
-    assert (files.url(1), files.url(2), files.url(3)) == ("http://a/1", "http://a/2", None)
+    assert (files.urls(1), files.urls(2), files.urls(3)) == (["http://a/1"], ["http://a/2"], [])
     assert files.linked_from(1) == [Linked(9, "area", nofollow=False), Linked(8, "a", nofollow=False)]
     assert files.linked_from(1, most=1) == [Linked(9, "area", nofollow=False)]
     assert files.rows(77) == []
@@ -422,7 +430,7 @@ def test_reading__an_open_part_without_rows_is_no_fault(bench: Bench) -> None:
     """A journal that was opened a moment ago may hold nothing at all."""
     (bench.out / "urls").mkdir()
     (bench.out / "urls" / "part-0-00001.arrow.open").touch()
-    assert bench.files.url(1) is None
+    assert bench.files.urls(1) == []
 
 
 def test_reading__a_damaged_volume_is_said_so(bench: Bench) -> None:

@@ -1,0 +1,230 @@
+"""Repairing a damaged crawl. In: its directory. Out: what is lost; and, if that is agreed to, a crawl that goes on.
+
+Only while it does not run. Everything is looked at, every byte. What can be saved of each damaged file is written to
+`.repair`, so that it is known what would be lost before anything is changed. Then damaged files go to `damaged`, with
+what was saved in their places. Nothing is deleted.
+
+The columns say what was fetched: a page is done if it has a row, and the record that its row names. Where logs and
+global frontier are whole, the pages that a log has as done, and that have no row any more, are offered again. Where
+they are not, both are made anew (`Rebuilding`).
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from weft.clock import Clock, SystemClock
+from weft.config import Settings
+from weft.directory import KEY, draw_secret, locked, stored_plan
+from weft.errors import WeftError
+from weft.frontier.contract import Link
+from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.log import FrontierLog
+from weft.frontier.past import GONE, Past
+from weft.frontier.rebuilding import Rebuilding
+from weft.frontier.records import Commit, records_of
+from weft.handover import numbers_of
+from weft.salvage import Salvage
+from weft.soundness import Damage, log_of, look, read_log
+from weft.store.files import sync_folder, writing
+from weft.store.joining import JoinedColumns
+from weft.store.sealed import LIST, final_files, listed, sealed_now
+from weft.widening import links_to_follow
+
+_ROOM, _DAMAGED = ".repair", "damaged"
+_OF_FRONTIER = ("frontier.db", "workers/", KEY)  # if one of them is damaged, the frontier is made anew
+Decide = Callable[["Repair"], bool]
+
+
+@dataclass(slots=True, kw_only=True)
+class Repair:
+    """What is damaged, and what a repair costs."""
+
+    damages: list[Damage] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)  # what becomes of each damaged file
+    pages: int = 0  # that are known to have been stored, and are fetched again
+    rebuilt: bool = False  # the frontier is made anew
+    done: bool = False
+
+    @property
+    def losses(self) -> list[str]:
+        """What it costs, line by line."""
+        lines = list(self.files)
+        if self.rebuilt:
+            lines.append("the frontier is made anew from the columns and from what can be read of the logs")
+            lines.append("lost with the old one: how often pages were tried, scores, and requests with a body")
+        lines.append(f"{self.pages:,} pages that were stored are fetched again")
+        return lines
+
+
+def repair_crawl(out: Path, decide: Decide, clock: Clock | None = None) -> Repair:
+    """Say what is damaged and what would be lost, and repair it if `decide` says so."""
+    clock = clock or SystemClock()
+    plan = stored_plan(out)
+    with locked(out):
+        hub = _hub(out, clock)
+        try:
+            report = Repair(damages=look(out, hub, closely=True))
+            if not report.damages:
+                return report
+            room = out / _ROOM
+            shutil.rmtree(room, ignore_errors=True)
+            try:
+                _repair(out, room, hub, report, decide, plan.settings, plan.seeds, clock)
+            finally:
+                shutil.rmtree(room, ignore_errors=True)
+        finally:
+            if hub is not None:
+                hub.close()
+    return report
+
+
+def _hub(out: Path, clock: Clock) -> EmbeddedFrontier | None:
+    try:
+        return EmbeddedFrontier(out / "frontier.db", clock, read_only=True)
+    except WeftError:
+        return None
+
+
+def _repair(
+    out: Path,
+    room: Path,
+    hub: EmbeddedFrontier | None,
+    report: Repair,
+    decide: Decide,
+    settings: Settings,
+    seeds: list[str],
+    clock: Clock,
+) -> None:
+    report.rebuilt = hub is None or any(each.where.startswith(_OF_FRONTIER) for each in report.damages)
+    salvage = Salvage(out, room, _marks(out), _ends(out, hub), wall=clock.wall())
+    names = {each.where for each in report.damages if not each.where.startswith(_OF_FRONTIER)}
+    salvage.save(names, all_open=report.rebuilt)
+    report.files = salvage.said
+    lost = _lost(out, salvage.done)
+    report.pages = len(lost)
+    if not decide(report):
+        return
+    aside = _place(out, clock)
+    salvage.replace(aside)
+    if report.rebuilt or hub is None:
+        _rebuild(out, room, hub, aside, settings, seeds, clock)
+    else:
+        _offer_again(out, lost, clock)
+    _list_anew(out, aside, salvage.replaced, anew=report.rebuilt)
+    note = [*map(str, report.damages), "", *report.losses]
+    (aside / "README.txt").write_text("\n".join(note) + "\n", encoding="utf-8")
+    report.done = True
+
+
+def _offer_again(out: Path, lost: list[Link], clock: Clock) -> None:
+    hub = EmbeddedFrontier(out / "frontier.db", clock)
+    try:
+        hub.offer_again(lost, scope=(), name="repaired", value=clock.wall())
+    finally:
+        hub.close()
+
+
+def _place(out: Path, clock: Clock) -> Path:
+    """A new folder for what is taken out."""
+    number = 1
+    while (aside := out / _DAMAGED / f"{int(clock.wall())}-{number}").exists():
+        number += 1
+    with writing(aside):
+        aside.mkdir(parents=True)
+    return aside
+
+
+def _marks(out: Path) -> dict[int, list[Commit]]:
+    """By worker: the records of its log that can be read, for what they promise of open files."""
+    return {
+        number: [Commit(marks=record.commit().marks) for record in records_of(log_of(out, number))]
+        for number in numbers_of(out)
+    }
+
+
+def _applied(hub: EmbeddedFrontier | None) -> dict[int, int]:
+    """By worker: the last commit that the global frontier heard of, if it can be read."""
+    try:
+        return {} if hub is None else {row["number"]: row["applied"] for row in hub.workers()}
+    except (WeftError, sqlite3.Error):
+        return {}
+
+
+def _ends(out: Path, hub: EmbeddedFrontier | None) -> dict[int, Commit]:
+    """By worker: the record that its log ends with, once what a crash left is dropped."""
+    applied = _applied(hub)
+    ends = {}
+    for number in numbers_of(out):
+        try:
+            ends[number] = read_log(out, log_of(out, number), applied.get(number, 0)).last
+        except WeftError:
+            for record in records_of(log_of(out, number)):
+                ends[number] = record.commit()
+    return ends
+
+
+def _lost(out: Path, done: set[str]) -> list[Link]:
+    """Pages that logs have as done, and that have no row."""
+    found: dict[str, Link] = {}
+    for number in numbers_of(out):
+        log, past = FrontierLog(log_of(out, number), read_only=True), Past()
+        try:
+            for replayed in log.good_part():
+                past.take(replayed)
+            sites, replaced = past.sites(), set(past.replaced().tolist())
+            for page in past.settled().tolist():
+                if page < len(sites) and sites[page] != GONE and page not in replaced:
+                    url, via, _, depth, kind, steps = log.entry(page)
+                    if url not in done:
+                        found[url] = Link(url, kind, depth, via, again=True, steps=steps)
+        finally:
+            log.close()
+    return list(found.values())
+
+
+def _rebuild(
+    out: Path,
+    room: Path,
+    hub: EmbeddedFrontier | None,
+    aside: Path,
+    settings: Settings,
+    seeds: list[str],
+    clock: Clock,
+) -> None:
+    """Make the logs and the global frontier anew, and put them in place of the old ones."""
+    with JoinedColumns(out, room) as columns:
+        new = Rebuilding(out, hub, seeds=seeds, admitted=columns.redirected_seeds(), wall=clock.wall())
+        links = links_to_follow(columns, settings, blacklist=new.blacklist, admitted=new.scope)
+        new.write(room / "frontier.db", columns.fetched(), links)
+        new.write_logs(room / "workers")
+    if hub is not None:
+        hub.close()  # it may not write to what comes in its place
+    with writing(out):
+        for name in ("workers", "frontier.db", "frontier.db-wal", "frontier.db-shm", KEY):
+            if (out / name).exists():
+                shutil.move(out / name, aside / name)
+        if (room / "workers").exists():
+            (room / "workers").rename(out / "workers")
+        (room / "frontier.db").rename(out / "frontier.db")
+        sync_folder(out)
+    draw_secret(out)  # nothing is hashed with the old one any more
+
+
+def _list_anew(out: Path, aside: Path, replaced: set[str], *, anew: bool) -> None:
+    """Write the list of sealed files as they are now; with a new frontier the numbers of commits begin anew."""
+    known = listed(out)
+    lines = []
+    for name, path in final_files(out):
+        if name in known and name not in replaced:
+            lines += [line._replace(number=0 if anew else line.number) for line in known[name]]
+        else:
+            lines.append(sealed_now(name, path))
+    with writing(out / LIST):
+        if (out / LIST).exists():
+            shutil.move(out / LIST, aside / LIST)
+        (out / LIST).write_bytes(b"".join(line.line() for line in lines))

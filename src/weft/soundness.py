@@ -1,0 +1,230 @@
+"""Is what was committed still there? In: a crawl's directory. Out: everything that is damaged, or nothing.
+
+Asked before a run begins, while no worker runs. The logs are read, and every record must be whole but for the last two.
+The global frontier and the logs must have heard of each other: a worker's log is not behind what the global frontier
+knows of it, and no log has heard of a global frontier that was further than this one. Each group that a log holds is
+its worker's there, so that no two workers own one. Open files are as the last commit has them, from their first byte
+on. Sealed files are there, as the list of them says (`store/sealed.py`).
+
+What an ordinary crash leaves is no damage. Numpy and Arrow are not loaded: most runs find nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from weft.directory import KEY, secret_of
+from weft.errors import WeftError
+from weft.frontier.contract import Batch
+from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.records import Commit, kept, whole
+from weft.store.files import OPEN, SETTLED, damaged, intact, owner_of, sealed_as, wholly_intact
+from weft.store.sealed import LIST, Sealed, append, as_listed, final_files, listed, sealed_now
+from weft.urls import registered_domain
+
+_SHOWN = 3  # damages in a message
+
+
+class Damage(NamedTuple):
+    """Something that is not as it was."""
+
+    where: str  # a file of the directory
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+class Told(NamedTuple):
+    """What a log says, as far as others must agree."""
+
+    last: Commit
+    groups: set[str]  # that its worker holds
+    claimed: set[str]  # of these, by batches that the global frontier has not heard of
+    moved: set[str]  # that it gave away, likewise
+
+
+def check_sound(out: Path, hub: EmbeddedFrontier | None) -> None:
+    """Raise an error where something is damaged; nothing is changed. `hub` is None where there is no global frontier
+    yet.
+    """
+    anew: list[Sealed] = []
+    found = look(out, hub, anew)
+    if not found:
+        if anew:
+            append(out, anew)
+        return
+    shown = "; ".join(map(str, found[:_SHOWN]))
+    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    raise WeftError(
+        f"this crawl is damaged: {shown}{more}",
+        where=str(out),
+        todo="nothing was changed; put the files back from a copy, "
+        f"or have `weft repair {out}` say what is lost and mend the rest",
+    )
+
+
+def look(
+    out: Path, hub: EmbeddedFrontier | None, anew: list[Sealed] | None = None, *, closely: bool = False
+) -> list[Damage]:
+    """Everything that is damaged; `closely`: every byte of every file is read. `anew` gets what the list of sealed
+    files should have, and has not.
+    """
+    anew = [] if anew is None else anew
+    if hub is None:
+        begun = [*out.glob("workers/*/frontier.log"), *(path for _, path in final_files(out))]
+        return [Damage("frontier.db", "it is missing")] if begun or (out / LIST).exists() else []
+    found = [*_key(out), *(Damage("frontier.db", said) for said in hub.unsound())]
+    if found:
+        return found + list(_sealed(out, {}, anew, closely=closely))
+    ends: dict[int, Commit] = {}
+    for number in _numbers(out, hub):
+        found += _worker(out, hub, number, ends)
+    found += _sealed(out, ends, anew, closely=closely)
+    return found
+
+
+def _key(out: Path) -> Iterator[Damage]:
+    try:
+        secret_of(out)
+    except WeftError as error:
+        yield Damage(KEY, error.what)
+
+
+def log_of(out: Path, number: int) -> Path:
+    """The log of a worker."""
+    return out / "workers" / str(number) / "frontier.log"
+
+
+def _numbers(out: Path, hub: EmbeddedFrontier) -> list[int]:
+    logs = {int(path.parent.name) for path in out.glob("workers/*/frontier.log") if path.parent.name.isdigit()}
+    return sorted(logs | {row["number"] for row in hub.workers()})
+
+
+def _worker(out: Path, hub: EmbeddedFrontier, number: int, ends: dict[int, Commit]) -> Iterator[Damage]:
+    """What is wrong with a worker's log, and with the files that it says are open; `ends` gets its last record."""
+    path, where = log_of(out, number), f"workers/{number}/frontier.log"
+    new = path.with_name(f"{path.name}.new")
+    if number in hub.handed_over() and new.exists():  # it is about to take the log's place
+        path = new
+    applied = next((row["applied"] for row in hub.workers() if row["number"] == number), None)
+    if not path.exists():
+        if applied:
+            yield Damage(where, f"it is missing, and {applied} commits were there")
+        return
+    try:
+        told = read_log(out, path, applied or 0)
+    except WeftError as error:
+        files = list(_files_before_the_last(out, path))
+        yield from files or [Damage(where, error.what)]
+        return
+    last = ends[number] = told.last
+    if (applied is None and last.number) or last.version > hub.version():
+        yield Damage("frontier.db", f"it is older than {where}")
+    elif last.number >= (applied or 0):  # else the last commits are lost, and the global frontier knows better
+        known = hub.held(number)
+        alien = told.groups - known - told.claimed
+        if alien:
+            yield Damage("frontier.db", f"{_some(alien)} of {where} belong to nobody there, or to another worker")
+        missing = set(hub.missing(number, told.groups, last.taken)) - told.moved
+        if missing:
+            yield Damage(where, f"nothing is known of {_some(missing)} that it should hold")
+    yield from _open_files(out, last)
+
+
+def _open_files(out: Path, commit: Commit) -> Iterator[Damage]:
+    """Open files that are not as a commit has them."""
+    for name, mark in commit.marks.items():
+        if not wholly_intact(out, name, mark):
+            yield Damage(f"{name}{OPEN}", f"the {mark.length} bytes that were committed are not there as they were")
+
+
+def _files_before_the_last(out: Path, path: Path) -> Iterator[Damage]:
+    """Of a log that is whole: files that are not even as they were before its last records."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        records = deque(whole(file), maxlen=SETTLED + 1)
+        if len(records) > SETTLED and records[-1].end == os.fstat(file).st_size:
+            yield from _open_files(out, records[0].commit())
+    finally:
+        os.close(file)
+
+
+def read_log(out: Path, path: Path, applied: int) -> Told:
+    """What a log says. It is only read; a damaged one is an error."""
+    names: list[str] = []
+    groups: dict[str, None] = {}
+    told = Told(Commit(), set(), set(), set())
+    file = os.open(path, os.O_RDONLY)
+    try:
+        for record in kept(file, path, lambda commit: intact(out, commit.marks), applied=applied):
+            commit = record.commit()
+            names += commit.sites
+            groups.update(dict.fromkeys(commit.groups))
+            for number in commit.left:
+                groups.pop(registered_domain(names[number]), None)
+            if commit.batch and commit.number > applied:
+                batch = msgspec.msgpack.decode(commit.batch, type=Batch)
+                told.claimed.update(batch.claimed)
+                told.moved.update(group for group, _ in batch.moved)
+            told = told._replace(last=commit)
+    except (msgspec.MsgspecError, IndexError) as error:
+        raise damaged(f"its records do not fit together: {error}", path) from error
+    finally:
+        os.close(file)
+    told.groups.update(groups)
+    return told
+
+
+def _some(groups: set[str]) -> str:
+    first = ", ".join(sorted(groups)[:_SHOWN])
+    return f"{len(groups)} groups ({first}{' …' if len(groups) > _SHOWN else ''})"
+
+
+def _sealed(out: Path, ends: dict[int, Commit], anew: list[Sealed], *, closely: bool) -> Iterator[Damage]:
+    """What is wrong with sealed files. `anew` gets those that are as they were, and have no line or another time."""
+    known = listed(out)
+    there = dict(final_files(out))
+    for name, lines in known.items():
+        if name not in there and not _is_open(out, name, ends):
+            yield Damage(name, "it was sealed, and is missing")
+        worker, number = owner_of(Path(name)), max(line.number for line in lines)
+        if worker in ends and ends[worker].number < number:
+            where = f"workers/{worker}/frontier.log"
+            yield Damage(where, f"it ends with commit {ends[worker].number}, and {name} was sealed with {number}")
+    for name, path in there.items():
+        if name not in known:
+            said = _unreadable(path)
+            if said:
+                yield Damage(name, said)
+            else:
+                anew.append(sealed_now(name, path))
+            continue
+        line = as_listed(path, known[name], read=closely)
+        if line is None:
+            yield Damage(name, "it is not as it was when it was sealed")
+        elif line not in known[name]:
+            anew.append(line)
+
+
+def _is_open(out: Path, name: str, ends: dict[int, Commit]) -> bool:
+    """Is a file listed that was not yet renamed?"""
+    sealed = out / name
+    return any(
+        sealed_as(out / each) == sealed and (out / f"{each}{OPEN}").exists()
+        for commit in ends.values()
+        for each in commit.marks
+    )
+
+
+def _unreadable(path: Path) -> str:
+    """Why a sealed file cannot be read whole, or nothing."""
+    from weft.store.verifying import unreadable  # loads Arrow
+
+    return unreadable(path)

@@ -1,0 +1,282 @@
+"""What was committed is never deleted: files of a crawl that was killed half-way are damaged, and the same command is
+given again. It goes on and stores every page once, or it ends with one message and has changed nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from fastwarc.warc import ArchiveIterator
+from tests.crawling import digests_of, make_web, rows
+from tests.hostile.damages import contents_of, strike
+from tests.siege import Siege, check_stored, command_for, wait_until
+
+from weft.app import run
+from weft.cli import main
+from weft.directory import Plan, locked, stored_plan
+from weft.errors import WeftError
+from weft.frontier.embedded import EmbeddedFrontier
+from weft.repair import repair_crawl
+from weft.soundness import read_log
+from weft.store.sealed import final_files
+from weft.store.verifying import members, unreadable
+from weft.testbed.bed import Bed, serving
+from weft.testbed.options import PLAIN
+
+# Sealed and open files of all kinds, and a commit every tenth of a second: much can go wrong in few pages.
+OPTIONS = ["--wait", "0.02", "--per-visit", "5", "--commit-every", "0.1", "--part-bytes", "4000", "--volume-bytes"]
+OPTIONS += ["60000", "--retry-pauses", "0.1", "--speed", "150 pages/s"]
+REPAIRED = 4  # of so many crawls that ended with a message one is repaired, and goes on
+# What a run may change before it looks: settings, and the marks of its own beginning.
+BEGINNINGS = {"crawl.toml", "seeds.txt", "frontier.db-shm"}
+
+
+class Halfway(NamedTuple):
+    """A crawl that was killed."""
+
+    bed: Bed
+    out: Path
+    older: Path  # a copy of it, from some time before
+    plan: Plan
+
+
+@pytest.fixture(scope="module")
+def halfway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Halfway]:
+    """A crawl by two workers that was killed -9 when half of its web was stored."""
+    folder = tmp_path_factory.mktemp("halfway")
+    out = folder / "crawl"
+    with serving(make_web(PLAIN, sites=20, pages=240)) as bed:
+        command = command_for(bed, out, "--workers", "2", *OPTIONS)
+        siege = Siege(command, folder / "output.txt")
+        older = folder / "older"
+        try:
+            wait_until(lambda: len(bed.log()) > 90 or siege.over, "the crawl stands still")
+            with suppress(shutil.Error):  # files come and go meanwhile
+                shutil.copytree(out, older)
+            wait_until(lambda: len(bed.log()) > 180 or siege.over, "the crawl stands still")
+            siege.stop()
+        finally:
+            siege.close()
+        assert list(out.glob("pages/*.parquet"))
+        assert list(out.glob("volumes/*.open"))
+        yield Halfway(bed, out, older, stored_plan(out))
+
+
+def go_on(halfway: Halfway, out: Path) -> tuple[int, str]:
+    """Give the same command for a copy of the crawl; its exit code and what it said."""
+    said: list[str] = []
+    try:
+        run(dataclasses.replace(halfway.plan, out=out), show=said.append)
+    except WeftError as error:
+        return error.exit_code, "\n".join([*said, str(error)])
+    return 0, "\n".join(said)
+
+
+def check_untouched(before: dict[str, bytes], after: dict[str, bytes]) -> None:
+    """Nothing was cut or deleted; a run that begins may write settings, and that it began."""
+    for name, content in before.items():
+        if name not in BEGINNINGS:
+            assert name in after, f"{name} is gone"
+            assert after[name].startswith(content) or name.endswith("reading"), f"{name} was changed"
+
+
+def struck(halfway: Halfway, out: Path, seed: int) -> str:
+    """Damage a copy and go on: what came of it."""
+    shutil.copytree(halfway.out, out)
+    strike(out, halfway.older, random.Random(seed))
+    before = contents_of(out)
+    code, said = go_on(halfway, out)
+    if code == 0:
+        check_stored(halfway.bed, out)
+        return "recovered"
+    assert "Traceback" not in said, said
+    assert "died by" not in said, said
+    check_untouched(before, contents_of(out))
+    if code == 1 and seed % REPAIRED == 0:
+        report = repair_crawl(out, lambda _report: True)
+        assert report.damages, said
+        assert report.done
+        assert not repair_crawl(out, lambda _report: True).damages
+        code, said = go_on(halfway, out)
+        assert code == 0, said
+        check_repaired(halfway.bed, out)
+    return "message"
+
+
+def check_repaired(bed: Bed, out: Path) -> None:
+    """Every page of the web has one row again, and its record."""
+    truth = digests_of(bed.web)
+    stored = rows(out, 'url, digest, volume, "offset"', "final and kind <> 'robots'")
+    counts = Counter(row[0] for row in stored)
+    twice = [url for url, count in counts.items() if count > 1]
+    assert not twice, f"{len(twice)} pages have two final rows, such as {twice[0]}"
+    missing = truth.keys() - counts.keys()
+    assert not missing, f"{len(missing)} pages are missing, such as {min(missing)}"
+    assert {row[0]: row[1] for row in stored} == truth
+    starts = {path.name: {member.start for member in members(path)} for path in out.glob("volumes/*.gz")}
+    for path in out.glob("volumes/*.gz"):
+        with path.open("rb") as file:
+            assert all(record.verify_block_digest() for record in ArchiveIterator(file, parse_http=False))
+    assert all(offset in starts[volume] for _, _, volume, offset in stored)
+    assert all(not unreadable(path) for _, path in final_files(out))
+
+
+@pytest.mark.faults
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("damages", [30, pytest.param(200, marks=pytest.mark.soak)])
+def test_damage__is_recovered_from_or_told(halfway: Halfway, tmp_path: Path, damages: int) -> None:
+    """Of random damages to random files none costs a page, or stores one twice, without a word."""
+    came: Counter[str] = Counter()
+    wrong: list[str] = []
+    for seed in range(damages):
+        out = tmp_path / str(seed)
+        try:
+            came[struck(halfway, out, seed)] += 1
+        except AssertionError as error:
+            wrong.append(f"{seed}: {strike_of(halfway, tmp_path, seed)}: {str(error)[:300]}")
+        else:
+            shutil.rmtree(out)
+    print(f"\n{damages} damages: {dict(came)}")  # noqa: T201  `make soak` shows it
+    assert not wrong, "\n".join(wrong)
+
+
+def strike_of(halfway: Halfway, folder: Path, seed: int) -> str:
+    """What was done, once more on a copy."""
+    again = folder / f"again-{seed}"
+    shutil.copytree(halfway.out, again)
+    return strike(again, halfway.older, random.Random(seed))
+
+
+# Single damages, each to be told by its name.
+
+
+def _log(out: Path) -> Path:
+    return out / "workers" / "0" / "frontier.log"
+
+
+def _flip(path: Path, at: float) -> None:
+    data = bytearray(path.read_bytes())
+    data[int(at * len(data))] ^= 1
+    path.write_bytes(data)
+
+
+def _cut_log(out: Path, share: float) -> None:
+    os.truncate(_log(out), int(_log(out).stat().st_size * share))
+
+
+def _older_frontier(out: Path, older: Path) -> None:
+    for name in ("frontier.db", "frontier.db-wal"):
+        shutil.copyfile(older / name, out / name)
+
+
+def _shorter_wal(out: Path, _older: Path) -> None:
+    """Its last transactions are gone, as when a disk did not keep its word."""
+    path = out / "frontier.db-wal"
+    os.truncate(path, path.stat().st_size * 3 // 4)
+
+
+def _two_owners(out: Path, _older: Path) -> None:
+    """A group that a log holds belongs to another worker."""
+    held = {number: read_log(out, out / "workers" / str(number) / "frontier.log", 0).groups for number in (0, 1)}
+    owner = max(held, key=lambda number: len(held[number]))
+    with closing(sqlite3.connect(out / "frontier.db")) as base, base:
+        base.execute("update groups set holder = ? where name = ?", (1 - owner, min(held[owner])))
+
+
+def _garble_part(out: Path, _older: Path) -> None:
+    _flip(min(out.glob("pages/part-*.parquet")), 0.5)
+
+
+NAMED: dict[str, tuple[Callable[[Path, Path], object], str]] = {
+    "a byte at 5 % of a log": (lambda out, _: _flip(_log(out), 0.05), "workers/0/frontier.log"),
+    "a byte at 30 % of a log": (lambda out, _: _flip(_log(out), 0.3), "workers/0/frontier.log"),
+    "a log is empty": (lambda out, _: _cut_log(out, 0.0), "workers/0/frontier.log"),
+    "a log is gone": (lambda out, _: _log(out).unlink(), "workers/0/frontier.log"),
+    "a log is cut in half": (lambda out, _: _cut_log(out, 0.5), "workers/0/frontier.log"),
+    "a worker's folder is gone": (lambda out, _: shutil.rmtree(_log(out).parent), "workers/0/frontier.log"),
+    "the folder of workers has another name": (lambda out, _: (out / "workers").rename(out / "w"), "workers/0"),
+    "the folder of pages has another name": (lambda out, _: (out / "pages").rename(out / "p"), "pages/part"),
+    "the global frontier is from a backup": (_older_frontier, "frontier.db"),
+    "the global frontier lost transactions": (_shorter_wal, "frontier.db"),
+    "a group has another worker": (_two_owners, "frontier.db"),
+    "the global frontier is gone": (lambda out, _: (out / "frontier.db").unlink(), "frontier.db"),
+    "a sealed part is garbled": (_garble_part, "pages/part"),
+}
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("name", NAMED)
+def test_damage__of_one_kind_ends_the_run_with_one_message(halfway: Halfway, tmp_path: Path, name: str) -> None:
+    """It names the file and the way out; no worker is started, and nothing is changed. Repaired, nothing is missing."""
+    damage, where = NAMED[name]
+    out = tmp_path / "crawl"
+    shutil.copytree(halfway.out, out)
+    damage(out, halfway.older)
+    before = contents_of(out)
+    code, said = go_on(halfway, out)
+    assert code == 1
+    assert len(said.splitlines()) == 1
+    assert where in said
+    assert "weft repair" in said
+    check_untouched(before, contents_of(out))
+    refused = repair_crawl(out, lambda _report: False)
+    assert refused.damages
+    assert not refused.done
+    check_untouched(before, contents_of(out))
+    assert repair_crawl(out, lambda _report: True).done
+    code, said = go_on(halfway, out)
+    assert code == 0, said
+    check_repaired(halfway.bed, out)
+
+
+def test_repair__of_a_sound_crawl_changes_nothing(halfway: Halfway, tmp_path: Path) -> None:
+    """What kill -9 left is no damage."""
+    out = tmp_path / "crawl"
+    shutil.copytree(halfway.out, out)
+    before = contents_of(out)
+    assert not repair_crawl(out, lambda _report: True).damages
+    check_untouched(before, contents_of(out))
+
+
+def test_repair__of_a_running_crawl_is_refused(halfway: Halfway) -> None:
+    """It would take away what workers write to."""
+    with locked(halfway.out), pytest.raises(WeftError, match="running"):
+        repair_crawl(halfway.out, lambda _report: True)
+
+
+def test_repair__tells_before_it_does(halfway: Halfway, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --yes, and without somebody to ask, it says what is lost and changes nothing."""
+    out = tmp_path / "crawl"
+    shutil.copytree(halfway.out, out)
+    _garble_part(out, halfway.older)
+    before = contents_of(out)
+    with pytest.raises(SystemExit) as ended:
+        main(["repair", str(out), "--check"])
+    said = capsys.readouterr().out
+    assert ended.value.code == 1
+    assert "pages that were stored are fetched again" in said
+    check_untouched(before, contents_of(out))
+
+
+def test_global_frontier__that_is_locked_says_by_whom(tmp_path: Path) -> None:
+    """The process is named; the disk is not blamed."""
+    path = tmp_path / "frontier.db"
+    EmbeddedFrontier.create(path, by_size=False, seeds=["http://a.example/"])
+    with closing(EmbeddedFrontier(path)) as other, closing(EmbeddedFrontier(path, patience=0.1)) as hub:
+        hub.prepare(1, max_pages=None)
+        with other._file.transaction():
+            assert hub.locked_by() == os.getpid()
+            with pytest.raises(WeftError, match=f"locked by process {os.getpid()}") as caught:
+                hub.begin(0, pid=1)
+        assert "disk" not in str(caught.value)
+        assert hub.locked_by() is None
