@@ -24,9 +24,8 @@ from weft.directory import Plan, write_settings
 from weft.engine.messages import Messages
 from weft.engine.watchdog import Watchdog
 from weft.frontier.embedded import EmbeddedFrontier
-from weft.frontier.log import FrontierLog, _commit_of
-from weft.store.files import Mark
-from weft.store.store import SETTLED
+from weft.frontier.records import records_of
+from weft.store.files import SETTLED, Mark
 from weft.testbed.bed import Bed
 
 _DEADLINE = 60.0  # seconds that a process has to be there, or gone
@@ -236,24 +235,31 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]]) -> int:
     return len(died)
 
 
-def lose_power(out: Path, chance: random.Random) -> int:
+def lose_power(out: Path, chance: random.Random, *, surely: bool = False) -> int:
     """Damage the tails of all files as a power failure may: what the last two commits added is cut, zeroed or garbled.
 
-    How many files were damaged.
+    How many files were damaged. `surely` is for a worst case that chance may leave out: the logs stay whole, and
+    everything that their last record speaks of is cut, so that a commit of each worker is lost.
     """
     damaged = 0
     for folder in sorted((out / "workers").iterdir()):
         log = folder / "frontier.log"
         ends, marks = [0], [dict[str, Mark]()]
-        reader = FrontierLog(log, read_only=True)
-        for end, payload in reader._payloads():
-            ends.append(end)
-            marks.append(_commit_of(payload).marks)
-        reader.close()
+        for record in records_of(log):
+            ends.append(record.end)
+            marks.append(record.commit().marks)
         safe = max(0, len(ends) - 1 - SETTLED)
-        damaged += _damage(log, ends[safe], chance)
+        if not surely:
+            damaged += _damage(log, ends[safe], chance)
         for path in sorted(out.glob(f"*/*-{folder.name}-*.open")):
-            mark = marks[safe].get(f"{path.parent.name}/{path.name.removesuffix('.open')}")
+            name = f"{path.parent.name}/{path.name.removesuffix('.open')}"
+            if surely:
+                mark = marks[-1].get(name)
+                if mark is not None and mark.since < mark.length <= path.stat().st_size:
+                    os.truncate(path, mark.since)
+                    damaged += 1
+                continue
+            mark = marks[safe].get(name)
             damaged += _damage(path, 0 if mark is None else mark.length, chance)
     return damaged
 
