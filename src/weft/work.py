@@ -28,7 +28,7 @@ from weft.compiled import AddressSpaceError, give_back_compiler
 from weft.config import Settings
 from weft.directory import Plan, secret_of, stored_plan
 from weft.engine.descriptors import room_for
-from weft.engine.exchange import Asker
+from weft.engine.asker import Asker
 from weft.engine.hosting import Hosted, described
 from weft.engine.marker import Marker
 from weft.engine.network import LiveNetwork

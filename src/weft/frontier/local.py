@@ -296,9 +296,9 @@ class LocalFrontier:
             return opens if at is None else min(at, opens)
         return at
 
-    def rest_after(self, visit: Visit, took: float, pause: float) -> float:
-        """How long a site rests after a visit whose last download took so long."""
-        return max(self.schedule.wait(visit.site, took), pause)
+    def decide_rest(self, visit: Visit) -> float:
+        """A visit is about to end: how long its site rests then, for good."""
+        return self.schedule.decide(visit)
 
     @property
     def may_begin(self) -> bool:
@@ -313,17 +313,16 @@ class LocalFrontier:
         """The server has shown that it took the connection."""
         self.schedule.answered(visit, self._clock.now())
 
-    def leave(self, visit: Visit, *, took: float, pause: float = 0.0) -> None:
-        """The visit is over. `took` is its last download's time; `pause` is what the server, or its failure, asks
-        for.
-        """
+    def leave(self, visit: Visit, *, took: float = 0.0, pause: float = 0.0) -> None:
+        """The visit is over: its site rests, as was decided or is decided now."""
         site = visit.site
+        visit.took, visit.pause = took or visit.took, pause or visit.pause
         if visit.address:
-            site.took = took
+            site.took = visit.took
             site.address = visit.address
-        self.schedule.leave(visit, self._clock.now(), pause=pause)
-        if pause > 0:
-            self._asked.note(site.name, self._clock.wall() + pause)
+        self.schedule.leave(visit, self._clock.now())
+        if visit.pause > 0:
+            self._asked.note(site.name, self._clock.wall() + visit.pause)
         self._sites.changed.add(site.number)
         if self._heaps.arrays.length[site.number] == 0:
             self.found.forget(site)
