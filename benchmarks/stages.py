@@ -115,10 +115,8 @@ def main() -> None:
         stored = store.archive(*unnumbered[0], cut="")
 
         def row(turn: Turn, page: Page) -> None:
-            store.note_page(
-                turn, "site", 1, page, parsed[turn.page], stored,
-                reason=None, final=True, cut="", closed_at=None, wait=None, redirect=None, links=22,
-            )  # fmt: skip
+            fetched = Fetched(turn, "site", 1, page, parsed[turn.page], None, True, stored.digest, False)
+            store.note_page(fetched, stored, cut="", closed_at=None, redirect=None, links=22)
 
         best("row of pages", row, pages)
         links = {turn.page: follow(sites[turn.url], turn, parsed[turn.page])[0][:2] for turn, _ in pages}

@@ -153,33 +153,18 @@ class Wires:
         rest = None if closed_at is None else self.frontier.rest_after(visit, page.took, pause)
         if final and page.status and reason is not Reason.TYPE:
             stored = self.store.archive(turn, discreet(page) if self.asker.guarded else page, cut=cut)
-        self.store.note_page(
+        fetched = Fetched(
             turn,
             visit.site.name,
             visit.number,
             page,
             parsed,
-            stored,
-            reason=reason,
-            final=final,
-            cut=cut,
-            closed_at=closed_at,
-            wait=rest,
-            redirect=redirect,
-            links=links,
+            reason,
+            final,
+            "" if stored is None else stored.digest,
+            stored is not None and stored.duplicate_of != 0,
+            rest,
         )
-        self.bus.emit(
-            Fetched(
-                turn,
-                visit.site.name,
-                visit.number,
-                page,
-                parsed,
-                reason,
-                final,
-                "" if stored is None else stored.digest,
-                stored is not None and stored.duplicate_of != 0,
-                rest,
-            )
-        )
+        self.store.note_page(fetched, stored, cut=cut, closed_at=closed_at, redirect=redirect, links=links)
+        self.bus.emit(fetched)
         self.progress.counts.storing += self.clock.now() - began

@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from weft.errors import UsageError, WeftError
+from weft.events import Fetched
 from weft.model import Kind, Page, Parsed, Reason, Turn
 from weft.store.digests import Digests
 from weft.store.files import SETTLED, Growing, Mark, intact
@@ -72,9 +73,10 @@ class Bench:
             url, 200, None, b"GET", HEAD, HEADERS, body, cut, "192.0.2.1", "", WALL, WALL + number, 0.5, closed=False
         )
         stored = self.store.archive(turn, page, cut=cut)
-        options: dict[str, Any] = {"reason": None, "final": True, "cut": cut, "redirect": None, "links": 3}
-        options |= {"closed_at": None, "wait": None} | changes
-        self.store.note_page(turn, "a", 1, page, PARSED, stored, **options)
+        rest, reason = changes.pop("wait", None), changes.pop("reason", None)
+        options: dict[str, Any] = {"cut": cut, "closed_at": None, "redirect": None, "links": 3} | changes
+        fetched = Fetched(turn, "a", 1, page, PARSED, reason, True, stored.digest, False, rest)
+        self.store.note_page(fetched, stored, **options)
         return stored
 
 
@@ -122,21 +124,9 @@ def test_row__says_what_is_known_of_a_fetch(bench: Bench) -> None:
 def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
     """Nothing is made up."""
     page = Page("http://a/", 0, Reason.DNS_FAILED, b"", b"", {}, b"", "", "", "", 0.0, WALL, 0.0, closed=True)
-    bench.store.note_page(
-        Turn(1, 1, "http://a/", 0, Kind.SEED, 0, 1),
-        "a",
-        1,
-        page,
-        None,
-        None,
-        reason=Reason.DNS_FAILED,
-        final=False,
-        cut="",
-        closed_at=None,
-        wait=None,
-        redirect=None,
-        links=0,
-    )
+    turn = Turn(1, 1, "http://a/", 0, Kind.SEED, 0, 1)
+    fetched = Fetched(turn, "a", 1, page, None, Reason.DNS_FAILED, False, "", False)
+    bench.store.note_page(fetched, None, cut="", closed_at=None, redirect=None, links=0)
     bench.seal()
     (row,) = pq.read_table(bench.out / "pages").to_pylist()
     known = {name for name, value in row.items() if value is not None}
