@@ -27,8 +27,8 @@ from weft.clock import Clock, SystemClock
 from weft.compiled import AddressSpaceError, give_back_compiler
 from weft.config import Settings
 from weft.directory import Plan, secret_of, stored_plan
-from weft.engine.descriptors import room_for
 from weft.engine.asker import Asker
+from weft.engine.descriptors import room_for
 from weft.engine.hosting import Hosted, described
 from weft.engine.marker import Marker
 from weft.engine.network import LiveNetwork

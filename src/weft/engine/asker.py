@@ -1,5 +1,5 @@
-"""Requests, written in the name of one crawl. In: a turn, and what is known of its site. Out: what to send, and how that
-is written down where some of it is secret. Pure.
+"""Requests, written in the name of one crawl. In: a turn, and what is known of its site. Out: what to send, and how
+that is written down where some of it is secret. Pure.
 """
 
 from __future__ import annotations

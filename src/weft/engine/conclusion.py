@@ -1,5 +1,5 @@
-"""How a turn ends. In: an outcome. Out: its links in the frontier, what the application asks for, its record, its row, an
-event. This is the one place where any of them is done.
+"""How a turn ends. In: an outcome. Out: its links in the frontier, what the application asks for, its record, its row,
+an event. This is the one place where any of them is done.
 
 Everything here happens between two awaits, so all of it is in the same commit, or none. Whatever user code does, or a
 fault of our own in following links, the page has its record and its row, and the fault is told with its place. What
@@ -82,10 +82,13 @@ class Conclusion:
         if outcome.reason in UNREACHED:
             self.not_reached(visit, outcome, outcome.reason)
             return None
+        special = (
+            frontier.specials.get(outcome.turn.page) if frontier.specials.of else None
+        )  # forgotten when it is over
         self._settle(visit, outcome)
         links = 0
         if outcome.final:
-            outcome, links = self._lead_on(visit, outcome, followed)
+            outcome, links = self._lead_on(visit, outcome, followed, special)
         frontier.pace.spend(0, len(page.body))
         ends = outcome.pause > 0 or stopping or not keeps_open(page) or wires.gate.forbids(visit.address)
         following = None if ends else frontier.turn(visit)
@@ -144,12 +147,12 @@ class Conclusion:
     # What a page leads to.
 
     def _lead_on(
-        self, visit: Visit, outcome: Outcome, followed: tuple[Links, Links] | None
+        self, visit: Visit, outcome: Outcome, followed: tuple[Links, Links] | None, special: Special | None
     ) -> tuple[Outcome, int]:
         """Offer what a page leads to; the outcome, which is another where that failed, and the number of its links."""
         try:
             if outcome.redirect is not None:
-                return outcome, self._redirected(outcome, outcome.redirect)
+                return outcome, self._redirected(outcome, outcome.redirect, special)
             if self._wires.application is not None and outcome.turn.kind < FIRST_REQUISITE:
                 self._ask_application(outcome)
             if outcome.parsed is None:
@@ -167,9 +170,7 @@ class Conclusion:
             frontier.refused[Reason.PAGE_LINKS] += parsed.left_out
         if followed is None:
             obeyed = parsed.follow or frontier.obeys(visit.site)
-            followed = frontier.found.follow(
-                visit.site, turn, parsed, offered=wires.application is None, obeyed=obeyed
-            )
+            followed = frontier.found.follow(visit.site, turn, parsed, offered=wires.application is None, obeyed=obeyed)
         found, left = followed
         wires.store.note_links(turn.id, found.targets, found.kinds, labels=found.labels)
         if left.targets:
@@ -177,14 +178,13 @@ class Conclusion:
         frontier.visited(turn, found)
         return len(found.targets) + len(left.targets)
 
-    def _redirected(self, outcome: Outcome, redirect: str) -> int:
+    def _redirected(self, outcome: Outcome, redirect: str, special: Special | None) -> int:
         """Follow a redirect, which is a link."""
         wires, frontier, turn = self._wires, self._wires.frontier, outcome.turn
         kept = turn.kind >= FIRST_REQUISITE or turn.kind == _MAP
         steps = turn.steps + 1 if kept or turn.kind == _REDIRECT else 1
         if wires.application is not None:
             wires.application.redirected(turn.url, redirect)
-        special = frontier.specials.get(turn.page) if frontier.specials.of else None
         target = fingerprint(redirect)
         if special is not None and special.body is not None:
             target = self._redirected_post(turn, outcome.page, redirect, special, steps)

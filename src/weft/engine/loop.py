@@ -1,8 +1,8 @@
 """The loop: the way of a page, from its turn to its outcome. This is the place to start reading.
 
-    frontier.visit ─▶ resolve ─▶ frontier.enter ─▶ robots.txt ─▶ ┌ frontier.turn ─▶ fetch ─▶ parse ─▶ judge ─▶ conclude ┐
-          ▲                                                      └────────────────── up to k pages ◀───────────────────┤
-          └──────────────────── the site rests for its wait ◀───────────────────────── frontier.leave ◀────────────────┘
+    frontier.visit ─▶ resolve ─▶ frontier.enter ─▶ robots.txt ─▶ ┌ turn ─▶ fetch ─▶ parse ─▶ judge ─▶ conclude ┐
+          ▲                                                      └────────────── up to k pages ◀──────────────┤
+          └──────────────────── the site rests for its wait ◀───────────────────── frontier.leave ◀───────────┘
 
 A visit is one coroutine and one connection. What came of a page is judged by a pure function (`outcome`), and all that
 follows from it is done in one place (`conclusion`): links, application, record, row, frontier, event. Everything
@@ -127,7 +127,8 @@ class Loop:
                 return
             if not await self._enter(visit, turn):
                 return
-            connection = network.connect(visit, visit.address, (lambda: frontier.answered(visit)) if visit.gap else None)
+            answered = (lambda: frontier.answered(visit)) if visit.gap else None
+            connection = network.connect(visit, visit.address, answered)
             if visit.errand is not None or frontier.robots_due(visit.site, visit.scheme):
                 if turn is not None:
                     frontier.give_back(visit, turn)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from weft.clock import Clock
-from weft.engine.drive import Ask
 from weft.engine.asker import Asker
+from weft.engine.drive import Ask
 from weft.engine.gate import Gate
 from weft.engine.hosting import Hosted
 from weft.engine.marker import Marker
@@ -24,6 +24,7 @@ from weft.model import Page
 from weft.parse.apart import Apart
 from weft.parse.page import Parser
 from weft.store.store import Store
+
 
 class Network(Protocol):
     """What the loop wants of the network: live, libcurl and c-ares; on a virtual clock, a script."""

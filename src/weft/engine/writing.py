@@ -9,9 +9,7 @@ from weft.frontier.schedule import Visit
 from weft.model import Outcome, Reason
 
 
-def write_down(
-    wires: Wires, visit: Visit, outcome: Outcome, links: int = 0, *, closed_at: float | None = None
-) -> None:
+def write_down(wires: Wires, visit: Visit, outcome: Outcome, links: int = 0, *, closed_at: float | None = None) -> None:
     """Write an outcome down: in the volume when it is final and there is an answer, as a row in any case.
 
     Where the connection is closed behind it, how long the site rests is decided here, and stands in the row.

@@ -13,15 +13,15 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from weft.model import Kind, Page, Parsed, Reason, Turn
-from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, UrlJournal
+from weft.events import Fetched
+from weft.model import Page, Turn
+from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, PageJournal, UrlJournal
 from weft.store.digests import Digests
 from weft.store.files import OPEN, SETTLED, Growing, Mark
 from weft.store.once import drop_repeats
+from weft.store.rows import page_row
 from weft.store.sealing import give_back_memory, seal
 from weft.store.volumes import Original, Stored, Storing, Volumes, payload_digest
-
-_KINDS = {kind.value: kind.name.lower() for kind in Kind}
 
 
 class Store:
@@ -44,11 +44,12 @@ class Store:
         self._settings = settings
         self._worker = worker
         self._volumes = Volumes(folder / "volumes", settings, info, chance, worker=worker)
-        self._pages = Journal(folder / "pages", PAGES, worker=worker)
+        self._pages_journal = Journal(folder / "pages", PAGES, worker=worker)
+        self._pages = PageJournal(self._pages_journal)
         self._links_journal = Journal(folder / "links", LINKS, worker=worker)
         self._links = LinkJournal(self._links_journal)
         self._urls_journal = Journal(folder / "urls", URLS, worker=worker)
-        self._journals = (self._pages, self._links_journal, self._urls_journal)
+        self._journals = (self._pages_journal, self._links_journal, self._urls_journal)
         self._rolled: list[tuple[int, Growing]] = []  # full files, each with the commit that holds all of it
         self._commits = 0
         self.before = 0  # the number of the last commit of the run before
@@ -59,7 +60,7 @@ class Store:
         self.bytes = 0  # of contents
 
     def __repr__(self) -> str:
-        return f"Store({self._volumes}, {self._pages})"
+        return f"Store({self._volumes}, {self._pages_journal})"
 
     def archive(self, turn: Turn, page: Page, *, cut: str) -> Stored:
         """Write an exchange to the volume."""
@@ -74,66 +75,9 @@ class Store:
         self.bytes += len(page.body)
         return self._volumes.store(page, digest, original, cut=cut)
 
-    def note_page(  # noqa: PLR0913
-        self,
-        turn: Turn,
-        site: str,
-        visit: int,
-        page: Page,
-        parsed: Parsed | None,
-        stored: Stored | None,
-        *,
-        reason: Reason | None,
-        final: bool,
-        cut: str,
-        closed_at: float | None,
-        wait: float | None,
-        redirect: str | None,
-        links: int,
-    ) -> None:
-        """Write the row of a fetch."""
-        headers = page.headers
-        declared = headers.get("content-type", "")
-        answered = page.status > 0
-        self._pages.append(
-            (
-                turn.id,
-                turn.url,
-                site,
-                page.address or None,
-                _KINDS[turn.kind],
-                turn.depth,
-                turn.via,
-                turn.attempt,
-                final,
-                self._worker,
-                visit,
-                page.status if answered else None,
-                None if reason is None else reason.value,
-                round(page.connected_at * 1e6) if page.connected_at else None,
-                round(page.fetched_at * 1e6),
-                None if closed_at is None else round(closed_at * 1e6),
-                wait,
-                page.took,
-                declared.partition(";")[0].strip().lower() or None,
-                None if parsed is None else parsed.type or None,
-                None if parsed is None else parsed.charset or None,
-                None if parsed is None else parsed.language or None,
-                None if parsed is None else parsed.title or None,
-                len(page.body) if answered else None,
-                cut or None,
-                None if stored is None else stored.digest,
-                0 if stored is None else stored.duplicate_of,
-                links if parsed is not None else None,
-                headers.get("etag"),
-                headers.get("last-modified"),
-                redirect,
-                page.tls or None,
-                None if stored is None else stored.volume,
-                None if stored is None else stored.offset,
-                None if stored is None else stored.length,
-            )
-        )
+    def note_page(self, fetched: Fetched, stored: Stored | None, *, closed_at: float | None, links: int) -> None:
+        """Write the row of a fetch; `page_row` says where the value of each column comes from."""
+        self._pages.append(page_row(fetched, stored, self._worker, closed_at=closed_at, links=links))
 
     def note_links(
         self,

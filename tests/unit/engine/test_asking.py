@@ -13,8 +13,8 @@ import pytest
 from tests.scripted import PlainNames
 
 from weft.clock import VirtualClock
+from weft.engine.asker import Asker
 from weft.engine.drive import Ask
-from weft.engine.exchange import Asker
 from weft.engine.gate import Gate, Identity
 from weft.engine.loop import Loop
 from weft.engine.marker import Marker
@@ -155,7 +155,8 @@ class Crawl:
 
     def reasons(self, url: str) -> set[Reason | None]:
         """What came of a URL."""
-        return {event.reason for event in self.events if isinstance(event, Fetched) and event.turn.url == url}
+        outcomes = [event.outcome for event in self.events if isinstance(event, Fetched)]
+        return {outcome.reason for outcome in outcomes if outcome.turn.url == url}
 
 
 @pytest.fixture

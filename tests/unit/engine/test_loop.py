@@ -11,8 +11,8 @@ import pytest
 from tests.scripted import PlainNames
 
 from weft.clock import VirtualClock
+from weft.engine.asker import Asker
 from weft.engine.drive import Ask
-from weft.engine.exchange import Asker
 from weft.engine.gate import Gate, Identity
 from weft.engine.loop import Loop
 from weft.engine.marker import Marker
@@ -191,7 +191,7 @@ class Bench:
     @property
     def outcomes(self) -> dict[str, Reason | None]:
         """What came of each page."""
-        return {event.turn.url: event.reason for event in self.events if isinstance(event, Fetched)}
+        return {event.outcome.turn.url: event.outcome.reason for event in self.events if isinstance(event, Fetched)}
 
     @property
     def read(self) -> list[str]:
@@ -287,7 +287,7 @@ def test_links__that_are_many_are_followed_bit_by_bit_and_all(bench: Callable[..
     many = "".join(f"<a href=/{number}>" for number in range(1500)) + "<a rel=nofollow href=/n>" * 3
     crawl = bench({A: many.encode()})
     crawl.crawl(A)
-    followed = [event.turn.url for event in crawl.events if isinstance(event, Fetched)]
+    followed = [event.outcome.turn.url for event in crawl.events if isinstance(event, Fetched)]
     assert followed == [A, *(f"{A}{number}" for number in range(1500))]
     assert crawl.frontier.found.refused[Reason.NOFOLLOW] == 1
     assert crawl.loop.active == 0

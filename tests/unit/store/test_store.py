@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from weft.errors import UsageError, WeftError
-from weft.model import Kind, Page, Parsed, Reason, Turn
+from weft.events import Fetched
+from weft.model import Kind, Outcome, Page, Parsed, Reason, Turn
 from weft.store.digests import Digests
 from weft.store.files import SETTLED, Growing, Mark, intact
 from weft.store.reading import CrawlFiles, Linked
@@ -72,9 +73,10 @@ class Bench:
             url, 200, None, b"GET", HEAD, HEADERS, body, cut, "192.0.2.1", "", WALL, WALL + number, 0.5, closed=False
         )
         stored = self.store.archive(turn, page, cut=cut)
-        options: dict[str, Any] = {"reason": None, "final": True, "cut": cut, "redirect": None, "links": 3}
-        options |= {"closed_at": None, "wait": None} | changes
-        self.store.note_page(turn, "a", 1, page, PARSED, stored, **options)
+        rest, closed_at = changes.pop("wait", None), changes.pop("closed_at", None)
+        outcome = Outcome(turn, page, PARSED, **({"reason": None, "cut": cut} | changes))
+        fetched = Fetched(outcome, "a", 1, stored.digest, duplicate=False, rest=rest)
+        self.store.note_page(fetched, stored, closed_at=closed_at, links=3)
         return stored
 
 
@@ -122,21 +124,9 @@ def test_row__says_what_is_known_of_a_fetch(bench: Bench) -> None:
 def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
     """Nothing is made up."""
     page = Page("http://a/", 0, Reason.DNS_FAILED, b"", b"", {}, b"", "", "", "", 0.0, WALL, 0.0, closed=True)
-    bench.store.note_page(
-        Turn(1, 1, "http://a/", 0, Kind.SEED, 0, 1),
-        "a",
-        1,
-        page,
-        None,
-        None,
-        reason=Reason.DNS_FAILED,
-        final=False,
-        cut="",
-        closed_at=None,
-        wait=None,
-        redirect=None,
-        links=0,
-    )
+    turn = Turn(1, 1, "http://a/", 0, Kind.SEED, 0, 1)
+    fetched = Fetched(Outcome(turn, page, None, Reason.DNS_FAILED, final=False), "a", 1, "", duplicate=False)
+    bench.store.note_page(fetched, None, closed_at=None, links=0)
     bench.seal()
     (row,) = pq.read_table(bench.out / "pages").to_pylist()
     known = {name for name, value in row.items() if value is not None}
