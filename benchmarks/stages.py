@@ -116,7 +116,7 @@ def main() -> None:
 
         def row(turn: Turn, page: Page) -> None:
             fetched = Fetched(turn, "site", 1, page, parsed[turn.page], None, True, stored.digest, False)
-            store.note_page(fetched, stored, cut="", closed_at=None, redirect=None, links=22)
+            store.note_page(fetched, stored)
 
         best("row of pages", row, pages)
         links = {turn.page: follow(sites[turn.url], turn, parsed[turn.page])[0][:2] for turn, _ in pages}

@@ -81,7 +81,7 @@ class Archive:
         turn = Turn(number, number, url, 1, Kind.A, 0, 1)
         stored = self.store.archive(turn, page, cut=cut)
         fetched = Fetched(turn, "site.test", 1, page, PARSED, None, True, stored.digest, False)
-        self.store.note_page(fetched, stored, cut=cut, closed_at=None, redirect=None, links=0)
+        self.store.note_page(fetched, stored)
 
     def commit(self) -> None:
         """Write everything and close what is full, as a commit does."""

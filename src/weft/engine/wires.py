@@ -20,12 +20,13 @@ from weft.fetch.transport import Connection, Request
 from weft.frontier.local import LocalFrontier
 from weft.frontier.politeness import Politeness
 from weft.frontier.schedule import Visit
-from weft.model import Page, Parsed, Reason, Turn
+from weft.model import Kind, Page, Parsed, Reason, Turn
 from weft.parse.apart import Apart
 from weft.parse.page import Parser
 from weft.store.store import Store
 from weft.urls import literal_address
 
+_REDIRECT = int(Kind.REDIRECT)
 # No connection was established.
 _NOBODY_THERE = frozenset((Reason.CONNECT_REFUSED, Reason.CONNECT_TIMEOUT, Reason.CONNECT_FAILED))
 
@@ -164,7 +165,13 @@ class Wires:
             "" if stored is None else stored.digest,
             stored is not None and stored.duplicate_of != 0,
             rest,
+            closed_at,
+            cut,
+            redirect,
+            self.frontier.chain_from(turn) if turn.kind == _REDIRECT else 0,
+            (parsed is not None and parsed.robots) or self.parser.asked(page).text,
+            links,
         )
-        self.store.note_page(fetched, stored, cut=cut, closed_at=closed_at, redirect=redirect, links=links)
+        self.store.note_page(fetched, stored)
         self.bus.emit(fetched)
         self.progress.counts.storing += self.clock.now() - began

@@ -75,20 +75,9 @@ class Store:
         self.bytes += len(page.body)
         return self._volumes.store(page, digest, original, cut=cut)
 
-    def note_page(
-        self,
-        fetched: Fetched,
-        stored: Stored | None,
-        *,
-        cut: str,
-        closed_at: float | None,
-        redirect: str | None,
-        links: int,
-    ) -> None:
-        """Write the row of a fetch; `page_row` says where the value of each column comes from."""
-        self._pages.append(
-            page_row(fetched, stored, self._worker, cut=cut, closed_at=closed_at, redirect=redirect, links=links)
-        )
+    def note_page(self, fetched: Fetched, stored: Stored | None) -> None:
+        """Write the row of a fetch, and where its record lies."""
+        self._pages.append(page_row(fetched, stored, self._worker))
 
     def note_links(
         self,

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -68,15 +69,20 @@ class Bench:
     def put(self, number: int, body: bytes = b"", *, cut: str = "", **changes: Any) -> Stored:
         """Archive a page and write its row, as the loop does."""
         url = self.urls.setdefault(number, f"http://a/{number}")
-        turn = Turn(number, number, url, 1, Kind.A, 7, 1)
+        turn = changes.pop("turn", Turn(number, number, url, 1, Kind.A, 7, 1))
+        head, headers, parsed = (
+            changes.pop("head", HEAD),
+            changes.pop("headers", HEADERS),
+            changes.pop("parsed", PARSED),
+        )
         page = Page(
-            url, 200, None, b"GET", HEAD, HEADERS, body, cut, "192.0.2.1", "", WALL, WALL + number, 0.5, closed=False
+            url, 200, None, b"GET", head, headers, body, cut, "192.0.2.1", "", WALL, WALL + number, 0.5, closed=False
         )
         stored = self.store.archive(turn, page, cut=cut)
-        rest, reason = changes.pop("wait", None), changes.pop("reason", None)
-        options: dict[str, Any] = {"cut": cut, "closed_at": None, "redirect": None, "links": 3} | changes
-        fetched = Fetched(turn, "a", 1, page, PARSED, reason, True, stored.digest, False, rest)
-        self.store.note_page(fetched, stored, **options)
+        row: dict[str, Any] = {"reason": None, "final": True, "cut": cut, "links": 3} | changes
+        self.store.note_page(
+            Fetched(turn, "a", 1, page, parsed, digest=stored.digest, duplicate=stored.duplicate_of > 0, **row), stored
+        )
         return stored
 
 
@@ -91,7 +97,7 @@ def bench(tmp_path: Path) -> Bench:
 
 def test_row__says_what_is_known_of_a_fetch(bench: Bench) -> None:
     """Every column has its value."""
-    stored = bench.put(5, b"hello", closed_at=WALL + 9, wait=2.5, redirect="http://b/", reason=Reason.STATUS_4XX)
+    stored = bench.put(5, b"hello", closed_at=WALL + 9, rest=2.5, redirect="http://b/", reason=Reason.STATUS_4XX)
     bench.seal()
     (row,) = pq.read_table(bench.out / "pages").to_pylist()
     assert {
@@ -126,7 +132,7 @@ def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
     page = Page("http://a/", 0, Reason.DNS_FAILED, b"", b"", {}, b"", "", "", "", 0.0, WALL, 0.0, closed=True)
     turn = Turn(1, 1, "http://a/", 0, Kind.SEED, 0, 1)
     fetched = Fetched(turn, "a", 1, page, None, Reason.DNS_FAILED, False, "", False)
-    bench.store.note_page(fetched, None, cut="", closed_at=None, redirect=None, links=0)
+    bench.store.note_page(fetched, None)
     bench.seal()
     (row,) = pq.read_table(bench.out / "pages").to_pylist()
     known = {name for name, value in row.items() if value is not None}
@@ -135,7 +141,46 @@ def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
         "took",
         "via",
         "duplicate_of",
+        "redirects",
+        "redirected_from",
     }
+
+
+def test_row__has_what_the_answer_says_of_server_and_connection(bench: Bench) -> None:
+    """Headers as they were sent, of bounded length; the version by which it was answered."""
+    headers = {"server": "x" * 300, "retry-after": "Thu, 01 Jan 2026 00:00:00 GMT", "keep-alive": "timeout=5, max=9"}
+    bench.put(1, b"hello", head=b"HTTP/1.0 429 Too Many Requests\r\n\r\n", headers=headers, final=False)
+    bench.put(2, b"hello", head=b"HTTP/2 200\r\n\r\n", headers={})
+    bench.mark()
+    (row,), (bare,) = bench.files.rows(1), bench.files.rows(2)
+    assert (row["server"], row["retry_after"]) == ("x" * 200, headers["retry-after"])
+    assert (row["keep_alive"], row["http_version"]) == (headers["keep-alive"], "1.0")
+    assert (bare["server"], bare["retry_after"], bare["keep_alive"], bare["http_version"]) == (None, None, None, "2")
+
+
+def test_row__has_what_the_page_says_of_itself(bench: Bench) -> None:
+    """What it asks of robots, and the URL that it calls its own."""
+    parsed = msgspec.structs.replace(PARSED, canonical="http://a/c")
+    bench.put(1, b"hello", robots="noarchive,nofollow", parsed=parsed)
+    bench.put(2, b"hello")
+    bench.mark()
+    (row,), (bare,) = bench.files.rows(1), bench.files.rows(2)
+    assert (row["robots"], row["canonical"]) == ("noarchive,nofollow", "http://a/c")
+    assert (bare["robots"], bare["canonical"]) == (None, None)
+
+
+def test_row__joins_the_ends_of_a_chain_of_redirects(bench: Bench) -> None:
+    """The page at its end has how long it was, and where it began."""
+    bench.put(1, b"", redirect="http://a/2")
+    bench.put(
+        2, b"", redirect="http://a/3", turn=Turn(2, 2, "http://a/2", 1, Kind.REDIRECT, 1, 1, 1), redirected_from=1
+    )
+    bench.put(3, b"end", turn=Turn(3, 3, "http://a/3", 1, Kind.REDIRECT, 2, 1, 2), redirected_from=1)
+    bench.put(4, b"map", turn=Turn(4, 4, "http://a/4", 1, Kind.MAP, 2, 1, 2))
+    bench.seal()
+    rows = {row["id"]: row for row in pq.read_table(bench.out / "pages").to_pylist()}
+    assert [(row["redirects"], row["redirected_from"]) for row in rows.values()] == [(0, 0), (1, 1), (2, 1), (0, 0)]
+    assert rows[rows[3]["redirected_from"]]["url"] == "http://a/1"
 
 
 def test_duplicate__refers_to_what_was_stored_first(bench: Bench) -> None:
