@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
+from weft.clock import Clock, VirtualClock
 from weft.errors import UsageError, WeftError
 from weft.events import Fetched
 from weft.model import Kind, Page, Parsed, Reason, Turn
@@ -34,7 +35,7 @@ PARSED = Parsed("text/html", "utf-8", "en", "Title", "http://a/", [], [], follow
 class Bench:
     """A store with the few steps that tests take."""
 
-    def __init__(self, out: Path, worker: int = 0, **settings: Any) -> None:
+    def __init__(self, out: Path, worker: int = 0, clock: Clock | None = None, **settings: Any) -> None:
         out.mkdir(exist_ok=True)
         (out / "crawl.toml").touch()
         self.out = out
@@ -46,6 +47,7 @@ class Bench:
             chance=random.Random(0),
             url_of=lambda number: self.urls[number],
             worker=worker,
+            clock=clock,
         )
         self.files = CrawlFiles(out)
         self.marks = 0
@@ -345,6 +347,46 @@ def test_roll__closes_what_is_full_and_nothing_else(tmp_path: Path) -> None:
     assert [row["id"] for row in pq.read_table(bench.out / "pages").to_pylist()] == list(range(300))
     for number in (0, 150, 299):
         assert bench.files.record(bench.files.rows(number)[0]).body == random.Random(number).randbytes(1000)
+
+
+def test_part__is_sealed_when_it_is_old_and_all_tables_at_once(tmp_path: Path) -> None:
+    """A slow crawl can be seen by others while it runs, as it was at one commit; 0 seconds mean: by size alone."""
+    for seconds, seen in ((60.0, 5), (0.0, 0)):
+        clock = VirtualClock(1000.0)
+        bench = Bench(tmp_path / f"crawl-{seconds}", clock=clock, part_seconds=seconds)
+        for number in range(10):
+            bench.put(number, b"%d" % number)
+            bench.store.note_links(number, [number + 1], [1])
+            bench.store.note_url(number, f"http://a/{number}")
+            bench.mark()
+            bench.store.roll()
+            bench.store.seal(bench.marks)
+            clock.advance(15.0)
+        for table in ("pages", "links", "urls"):
+            parts = [pq.read_table(path).num_rows for path in sorted((bench.out / table).glob("*.parquet"))]
+            assert sum(parts) == seen, f"{table} of parts sealed after {seconds} s"
+        bench.seal()
+        assert pq.read_table(bench.out / "pages")["id"].to_pylist() == list(range(10))
+
+
+def test_parts__of_a_long_and_slow_run_are_few_and_hide_no_more_than_its_last_twentieth(tmp_path: Path) -> None:
+    """Their age grows with the run's."""
+    clock = VirtualClock()
+    bench = Bench(tmp_path / "crawl", clock=clock)
+    step, hours = 30.0, 12
+    hidden = []
+    for number in range(int(hours * 3600 / step)):
+        bench.store.note_url(number, "http://a/")
+        bench.mark()
+        bench.store.roll()
+        bench.store.seal(bench.marks)
+        if number % 40 == 39:
+            seen = sum(pq.read_metadata(path).num_rows for path in bench.files.parts("urls")[0])
+            hidden.append((number + 1 - seen) * step / max(60.0, clock.now() / 20))
+        clock.advance(step)
+    parts = len(bench.files.parts("urls")[0])
+    assert 40 < parts < 110
+    assert max(hidden) <= 1 + (SETTLED + 2) * step / 60
 
 
 # --- what an earlier run left ---
