@@ -115,8 +115,8 @@ def main() -> None:
         stored = store.archive(*unnumbered[0], cut="")
 
         def row(turn: Turn, page: Page) -> None:
-            fetched = Fetched(Outcome(turn, page, parsed[turn.page], None), "site", 1, stored.digest, duplicate=False)
-            store.note_page(fetched, stored, closed_at=None, links=22)
+            outcome = Outcome(turn, page, parsed[turn.page], None)
+            store.note_page(Fetched(outcome, "site", 1, stored.digest, duplicate=False, links=22), stored)
 
         best("row of pages", row, pages)
         links = {turn.page: follow(sites[turn.url], turn, parsed[turn.page])[0][:2] for turn, _ in pages}

@@ -20,6 +20,10 @@ class Fetched(msgspec.Struct, frozen=True, gc=False):
     digest: str
     duplicate: bool
     rest: float | None = None  # seconds that the site rests, where the connection was closed behind this fetch
+    closed_at: float | None = None  # wall time, where it was closed
+    redirected_from: int = 0  # the id of the URL where the chain of redirects began that led here
+    robots: str = ""  # what the page asks of robots, as `parse.directives` writes it
+    links: int = 0  # that were found on it
 
 
 class Stopped(msgspec.Struct, frozen=True, gc=False):

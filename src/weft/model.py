@@ -179,6 +179,8 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     reason: Reason | None  # why it could not be read, if so
     labels: list[tuple[str, str]] = []  # text and relations of the links, then of those in `nofollow`; if asked for
     left_out: int = 0  # links beyond the limit of a page, which are not among these
+    robots: str = ""  # what it asks of robots, its header included, as `parse.directives` writes it
+    canonical: str = ""  # the URL that it calls its own, in normal form; "" where it names none
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):

@@ -106,6 +106,7 @@ async def _work(
         url_of=lambda page: frontier.url_of(page),  # noqa: PLW0108  it is made below
         worker=number,
         pulse=lambda: pulse.beat(),  # noqa: PLW0108  so is this
+        clock=clock,
     )
     frontier = LocalFrontier(
         path=own / "frontier.log",

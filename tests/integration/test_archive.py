@@ -81,8 +81,7 @@ class Archive:
         turn = Turn(number, number, url, 1, Kind.A, 0, 1)
         stored = self.store.archive(turn, page, cut=cut)
         outcome = Outcome(turn, page, PARSED, None, cut=cut)
-        fetched = Fetched(outcome, "site.test", 1, stored.digest, duplicate=False)
-        self.store.note_page(fetched, stored, closed_at=None, links=0)
+        self.store.note_page(Fetched(outcome, "site.test", 1, stored.digest, duplicate=False), stored)
 
     def commit(self) -> None:
         """Write everything and close what is full, as a commit does."""

@@ -6,7 +6,9 @@ from weft.engine.asker import discreet
 from weft.engine.wires import Wires
 from weft.events import Fetched
 from weft.frontier.schedule import Visit
-from weft.model import Outcome, Reason
+from weft.model import Kind, Outcome, Reason
+
+_REDIRECT = int(Kind.REDIRECT)  # an enumeration's members are slow to find
 
 
 def write_down(wires: Wires, visit: Visit, outcome: Outcome, links: int = 0, *, closed_at: float | None = None) -> None:
@@ -26,7 +28,11 @@ def write_down(wires: Wires, visit: Visit, outcome: Outcome, links: int = 0, *, 
         "" if stored is None else stored.digest,
         stored is not None and stored.duplicate_of != 0,
         rest,
+        closed_at,
+        wires.frontier.chain_from(outcome.turn) if outcome.turn.kind == _REDIRECT else 0,
+        (outcome.parsed is not None and outcome.parsed.robots) or wires.parser.asked(page).text,
+        links,
     )
-    wires.store.note_page(fetched, stored, closed_at=closed_at, links=links)
+    wires.store.note_page(fetched, stored)
     wires.bus.emit(fetched)
     wires.progress.counts.storing += wires.clock.now() - began

@@ -476,6 +476,16 @@ class LocalFrontier:
             _, via, _, _, kind, _ = self._log.entry(page)
         return kind == Kind.REDIRECT and via == target
 
+    def chain_from(self, turn: Turn) -> int:
+        """The id of the page where the chain of redirects began that led here; 0 where that is not known."""
+        page, via = turn.page, turn.via
+        for _ in range(turn.steps - 1):
+            page = self._chains.source(page)
+            if page < 0:
+                return 0
+            via = self._log.entry(page).via
+        return via
+
     def _take_back(self, key: int, *, once: bool = True) -> bool:
         """Forget that a page is done, as often as is wanted or once a run; False where it is to stay as it is."""
         if once and (key in self._returned or len(self._returned) >= _MOST_RETURNED):

@@ -21,6 +21,9 @@ from weft.model import Kind
 from weft.store.volumes import Stored
 
 _WHEN = pa.timestamp("us", tz="UTC")
+_REDIRECT = int(Kind.REDIRECT)
+_VERSIONS = {b"HTTP/1.1": "1.1", b"HTTP/1.0": "1.0"}
+_LONGEST = 200  # characters of a header
 _KINDS = {kind.value: kind.name.lower() for kind in Kind}
 
 
@@ -74,7 +77,24 @@ class PageRow:
     links: int | None = _column(pa.int32(), "links found on it, null where it was not read")
     etag: str | None = _column(pa.string(), "ETag header")
     last_modified: str | None = _column(pa.string(), "Last-Modified header")
+    server: str | None = _column(pa.string(), "Server header, at most 200 characters")
+    http_version: str | None = _column(pa.string(), "version of HTTP that the server answered with: 1.0, 1.1 …")
+    retry_after: str | None = _column(pa.string(), "Retry-After header as sent, at most 200 characters")
+    keep_alive: str | None = _column(pa.string(), "Keep-Alive header as sent, at most 200 characters")
     redirect: str | None = _column(pa.string(), "where it redirects to, in normal form")
+    redirects: int = _column(pa.int16(), "redirects in a row that led here, 0 where none did")
+    redirected_from: int = _id(
+        "id of the URL where that chain of redirects began, so that a join with its row gives both ends of a chain; "
+        "0 where no redirect led here, or where the chain came by a site of another worker. `via` is the step before"
+    )
+    canonical: str | None = _column(
+        pa.string(), "the URL in the page's first `<link rel=canonical>`, resolved and in normal form"
+    )
+    robots: str | None = _column(
+        pa.string(),
+        "what the page asks of robots, in its meta tags and in X-Robots-Tag, for all or for this one: noindex, "
+        "nofollow, noarchive …, separated by commas, at most 200 characters; `none` stands as `nofollow,noindex`",
+    )
     tls: str | None = _column(pa.string(), "verdict on the certificate: ok, expired, self-signed …")
     volume: str | None = _column(pa.string(), "WARC file, null when nothing was stored")
     offset: int | None = _column(pa.int64(), "where its record begins")
@@ -95,7 +115,7 @@ PAGE_IDS = frozenset(each.name for each in _FIELDS if each.metadata["id"])
 """The columns of `pages` that hold ids."""
 
 
-def page_row(fetched: Fetched, stored: Stored | None, worker: int, *, closed_at: float | None, links: int) -> PageRow:
+def page_row(fetched: Fetched, stored: Stored | None, worker: int) -> PageRow:  # noqa: PLR0915  a line a column
     """The row of a fetch: where the value of each column comes from."""
     outcome = fetched.outcome
     turn, page, parsed, reason = outcome.turn, outcome.page, outcome.parsed, outcome.reason
@@ -115,28 +135,36 @@ def page_row(fetched: Fetched, stored: Stored | None, worker: int, *, closed_at:
     row.reason = None if reason is None else reason.value
     row.connected_at = page.connected_at or None
     row.fetched_at = page.fetched_at
-    row.closed_at = closed_at
+    row.closed_at = fetched.closed_at
     row.wait = fetched.rest
     row.took = page.took
     row.truncated = outcome.cut or None
     row.redirect = outcome.redirect
+    row.redirects = turn.steps if turn.kind == _REDIRECT else 0
+    row.redirected_from = fetched.redirected_from
+    row.robots = fetched.robots or None
     row.tls = page.tls or None
     if page.status > 0:
         row.status = page.status
         row.bytes = len(page.body)
+        row.http_version = _VERSIONS.get(page.head[:8]) or _version(page.head)
     else:
-        row.status = row.bytes = None
+        row.status = row.bytes = row.http_version = None
     row.declared_type = headers.get("content-type", "").partition(";")[0].strip().lower() or None
     row.etag = headers.get("etag")
     row.last_modified = headers.get("last-modified")
+    row.server = headers.get("server", "")[:_LONGEST] or None
+    row.retry_after = headers.get("retry-after", "")[:_LONGEST] or None
+    row.keep_alive = headers.get("keep-alive", "")[:_LONGEST] or None
     if parsed is not None:
         row.detected_type = parsed.type or None
         row.charset = parsed.charset or None
         row.language = parsed.language or None
         row.title = parsed.title or None
-        row.links = links
+        row.canonical = parsed.canonical or None
+        row.links = fetched.links
     else:
-        row.detected_type = row.charset = row.language = row.title = row.links = None
+        row.detected_type = row.charset = row.language = row.title = row.canonical = row.links = None
     if stored is not None:
         row.digest = stored.digest
         row.duplicate_of = stored.duplicate_of
@@ -147,6 +175,16 @@ def page_row(fetched: Fetched, stored: Stored | None, worker: int, *, closed_at:
         row.digest = row.volume = row.offset = row.length = None
         row.duplicate_of = 0
     return row
+
+
+def _version(head: bytes) -> str | None:
+    r"""The version of HTTP in an answer's first line.
+
+    >>> _version(b"HTTP/2 200\r\n"), _version(b"ICY 200 OK\r\n")
+    ('2', None)
+    """
+    first, _, rest = head[:20].partition(b"/")
+    return rest.split(b" ", 1)[0].strip().decode("latin-1") or None if first == b"HTTP" else None
 
 
 def batch_of(rows: list[PageRow]) -> pa.RecordBatch:

@@ -13,6 +13,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+from weft.clock import Clock, SystemClock
 from weft.events import Fetched
 from weft.model import Page, Turn
 from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, PageJournal, UrlJournal
@@ -22,6 +23,8 @@ from weft.store.once import drop_repeats
 from weft.store.rows import page_row
 from weft.store.sealing import give_back_memory, seal
 from weft.store.volumes import Original, Stored, Storing, Volumes, payload_digest
+
+_SHARE = 20  # of a run's time: no more than the last twentieth of it is in open parts
 
 
 class Store:
@@ -37,6 +40,7 @@ class Store:
         url_of: Callable[[int], str],
         worker: int = 0,
         pulse: Callable[[], None] = lambda: None,
+        clock: Clock | None = None,
     ) -> None:
         self._folder = folder
         self._pulse = pulse  # called while something takes long
@@ -52,6 +56,9 @@ class Store:
         self._journals = (self._pages_journal, self._links_journal, self._urls_journal)
         self._rolled: list[tuple[int, Growing]] = []  # full files, each with the commit that holds all of it
         self._commits = 0
+        self._clock = clock or SystemClock()
+        self._started = self._clock.now()
+        self._begun: float | None = None  # when the oldest open part of the columns was first seen
         self.before = 0  # the number of the last commit of the run before
         self._ending = False  # everything was rolled, and nothing more comes
         self._urls = UrlJournal(self._urls_journal)
@@ -75,9 +82,9 @@ class Store:
         self.bytes += len(page.body)
         return self._volumes.store(page, digest, original, cut=cut)
 
-    def note_page(self, fetched: Fetched, stored: Stored | None, *, closed_at: float | None, links: int) -> None:
-        """Write the row of a fetch; `page_row` says where the value of each column comes from."""
-        self._pages.append(page_row(fetched, stored, self._worker, closed_at=closed_at, links=links))
+    def note_page(self, fetched: Fetched, stored: Stored | None) -> None:
+        """Write the row of a fetch, and where its record lies."""
+        self._pages.append(page_row(fetched, stored, self._worker))
 
     def note_links(
         self,
@@ -110,12 +117,30 @@ class Store:
 
     def roll(self, *, all_of_them: bool = False) -> None:
         """Close the files that are full; to be called right behind a mark, so that it holds all of them."""
-        most = 1 if all_of_them else self._settings.part_bytes
+        most = 1 if all_of_them or self._is_old() else self._settings.part_bytes
         full = self._volumes.roll(1 if all_of_them else None)
         for journal in self._journals:
             full += journal.roll(most)
         self._rolled += [(self._commits, growing) for growing in full]
         self._ending = all_of_them
+
+    def _is_old(self) -> bool:
+        """Are the open parts old enough to be sealed? All are at once: then what others see is that of one commit.
+
+        Their age grows with the run's, so that a run of any length leaves few of them: some 110 in a day, and 15 more
+        each time that it lasts twice as long.
+        """
+        if not any(journal.growing for journal in self._journals):
+            self._begun = None
+            return False
+        now = self._clock.now()
+        if self._begun is None:
+            self._begun = now
+        age = max(self._settings.part_seconds, (now - self._started) / _SHARE)
+        if self._settings.part_seconds <= 0 or now - self._begun < age:
+            return False
+        self._begun = None
+        return True
 
     def seal(self, commits: int) -> None:
         """Seal what so many commits have settled; for a thread beside the one that writes."""

@@ -42,7 +42,7 @@ def put(store: Store, number: int) -> None:
     page = Page(url, 200, None, b"GET", HEAD, {}, b"%d" % number, "", "", "", 1e9, 1e9, 0.1, closed=False)
     stored = store.archive(turn, page, cut="")
     fetched = Fetched(Outcome(turn, page, PARSED, None), "a", 1, stored.digest, duplicate=False)
-    store.note_page(fetched, stored, closed_at=None, links=1)
+    store.note_page(fetched, stored)
     store.note_links(number, [number + 1], [1])
     store.note_url(number, url)
 
