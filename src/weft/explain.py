@@ -22,6 +22,7 @@ from weft.engine.robots import MOST_HOPS
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.inspect import Ledger, Standing
+from weft.frontier.rules import FOUND, Candidate, answers
 from weft.frontier.scope import Scope
 from weft.frontier.sites import SiteMemory
 from weft.model import FIRST_REQUISITE, Kind, Reason
@@ -77,7 +78,7 @@ def _waits(out: Path, url: str) -> bool:
 
 def _scope(out: Path, settings: Settings) -> Scope:
     """The rules of a crawl, with what was said since it began."""
-    scope = Scope(settings.selection)
+    scope = Scope(settings.selection, settings.overrides)
     path = out / "frontier.db"
     if path.exists():
         hub = EmbeddedFrontier(path)
@@ -181,11 +182,18 @@ def _by_rules(url: str, files: CrawlFiles, scope: Scope, ledgers: list[Ledger]) 
     sources = list(dict.fromkeys(row["url"] for row in rows))
     kind = Kind[linked[0].kind.upper()] if linked else Kind.A
     depth = min((row["depth"] + (kind not in _CHAINED) for row in rows), default=1)
-    answers = list(scope.trace(url, kind, depth, _steps(kind, sources, ledgers)))
-    if linked:
-        answers.append((Reason.NOFOLLOW, all(link.nofollow for link in linked)))
-    rules = {reason.value: "refuses" if refused else "agrees" for reason, refused in answers}
-    reason = next((reason for reason, refused in answers if refused), None)
+    found = Candidate(
+        url=url,
+        site=site_of(url),
+        kind=kind,
+        depth=depth,
+        steps=_steps(kind, sources, ledgers),
+        source=site_of(sources[0]) if sources else "",
+        nofollow=bool(linked) and all(link.nofollow for link in linked),
+    )
+    said = answers(FOUND, scope, found)
+    rules = {reason.value: "refuses" if refused else "agrees" for reason, refused in said}
+    reason = next((reason for reason, refused in said if refused), None)
     because = [f"It is linked from {source}." for source in sources]
     if linked:
         others = [other for other in files.urls(fingerprint(url)) if other != url]

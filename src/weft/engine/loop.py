@@ -365,7 +365,7 @@ class Loop:
             return 0
         if parsed.left_out:
             frontier.refused[Reason.PAGE_LINKS] += parsed.left_out
-        obeyed = parsed.follow or frontier.obeys(visit.site)
+        obeyed = frontier.obeys(visit.site)
         found, left = followed or frontier.found.follow(
             visit.site, turn, parsed, offered=application is None, obeyed=obeyed
         )

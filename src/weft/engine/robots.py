@@ -17,6 +17,7 @@ from typing import NamedTuple
 from weft.engine.exchange import UNREACHED, is_lost, keeps_open, nothing_came, pause_of, redirect_of, verdict
 from weft.engine.wires import Wires
 from weft.fetch.transport import Connection
+from weft.frontier.rules import forbidden
 from weft.frontier.schedule import Visit
 from weft.frontier.sites import Errand, RobotsRecord
 from weft.model import Kind, Page, Reason, Turn
@@ -51,7 +52,7 @@ async def ask_robots(wires: Wires, visit: Visit, connection: Connection) -> Lear
     """Fetch the robots.txt of the visit's site, or the one that it was sent for."""
     errand = visit.errand or Errand(_own(visit), 0, visit.site.name, visit.scheme)
     url = errand.url
-    refused = wires.frontier.scope.forbids(url) if errand.hops else None  # the rules may have changed on its way
+    refused = forbidden(wires.frontier.scope, url) if errand.hops else None  # the rules may have changed on its way
     if refused is not None:
         note_unsent(wires, visit, url, refused)
         return _fail(wires, visit, (errand,), refused)
@@ -103,7 +104,7 @@ def _read(wires: Wires, page: Page) -> _Found:
     if page.status >= 300:
         redirect = redirect_of(page)
         if redirect is not None:
-            return _Found(wires.frontier.scope.forbids(redirect), redirect)
+            return _Found(forbidden(wires.frontier.scope, redirect), redirect)
         # A redirect that says nothing of where to is as good as no file; one to where no web is, is not.
         return _Found(Reason.NOT_A_URL if page.headers.get("location") else None)
     if page.truncated == "time":
