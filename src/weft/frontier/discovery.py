@@ -80,6 +80,7 @@ class Discovery:
         self._scored = heaps.arrays.score.size > 1
         self._from = 0.0  # the score of the page whose links are followed
         self._steps = 0  # how far down a chain those are which are found now
+        self._source = ""  # the site of the sitemap that names them; no rule looks at where other links are
         self._external = selection.external
         self._remembered = Remembered(shared=self._external == "deep-link")
         self._room = heaps.arrays.length.size  # for sites
@@ -156,6 +157,7 @@ class Discovery:
         caches = self._remembered.of(site.number, origin)
         self._from = float(self._heaps.arrays.score[turn.page]) if self._ranked else 0.0
         self._steps = turn.steps + 1 if turn.kind == Kind.MAP or turn.kind >= FIRST_REQUISITE else 0
+        self._source = site_of(turn.url) if turn.kind == Kind.MAP else ""
         batch: list[Found] | None = [] if offered and self._selection.scope != "list" else None
         links, nofollow = _by_what_they_ask(parsed) if obeyed else (parsed.links + parsed.nofollow, [])
         targets: list[int] = []
@@ -253,7 +255,7 @@ class Discovery:
         to it.
         """
         batch: list[Found] = []
-        self._steps = steps
+        self._steps, self._source = steps, ""
         target, key = (fingerprint(url), 0) if named is None else named
         reason = self._consider(url, target, kind, depth, via, batch, score)
         if batch:
@@ -306,35 +308,24 @@ class Discovery:
         depth = turn.depth if kind >= FIRST_REQUISITE or kind == Kind.MAP else turn.depth + 1
         if self._external != "deep-link" and kind < FIRST_REQUISITE and site_of(url) != site_of(turn.url):
             home = f"{origin_of(url)}/"
-            source = site_of(turn.url)
-            reason = self._consider(home, fingerprint(home), kind, depth, turn.id, batch, source=source)
+            reason = self._consider(home, fingerprint(home), kind, depth, turn.id, batch)
             if self._external == "combined":
-                reason = self._consider(url, target, kind, depth, turn.id, batch, source=source)
+                reason = self._consider(url, target, kind, depth, turn.id, batch)
             elif reason is None and home != url:
                 self._note(target, url)
         else:
-            source = site_of(turn.url) if kind == Kind.MAP else ""  # no rule looks at that of another
-            reason = self._consider(url, target, kind, depth, turn.id, batch, source=source)
+            reason = self._consider(url, target, kind, depth, turn.id, batch)
         if reason is None:
             return remembered
         self._note(target, url)
         return ~remembered if reason in _NOT_FOR_EVER else remembered
 
     def _consider(
-        self,
-        url: str,
-        target: int,
-        kind: int,
-        depth: int,
-        via: int,
-        batch: list[Found],
-        score: float = 0.0,
-        *,
-        source: str = "",
+        self, url: str, target: int, kind: int, depth: int, via: int, batch: list[Found], score: float = 0.0
     ) -> Reason | None:
         """Ask the rules; what they let pass goes into the batch, or to whoever holds its site."""
         name = site_of(url)
-        reason = self._scope.refusal(url, name, kind, depth, source)
+        reason = self._scope.refusal(url, name, kind, depth, self._source)
         if self._steps and reason is None and self._steps > longest_chain(self._scope, kind):
             reason = Reason.CHAIN
         if reason is not None:

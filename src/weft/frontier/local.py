@@ -54,6 +54,7 @@ from weft.ordering.reranking import Reranking
 from weft.store.files import Mark
 from weft.urls import UrlRules, fingerprint, normal_form, registered_domain, site_of
 
+CAPACITY = 1 << 27  # pages that a worker can know
 _MOST_RETURNED = 1 << 20  # pages that are fetched again because a redirect led back to them
 _MOST_REMEMBERED = 16  # sites that answered in an earlier run
 _MOST_REFUSALS = 500  # in one go, so that a long queue of forbidden pages does not stop the loop
@@ -80,7 +81,7 @@ class LocalFrontier:
         reranking: Reranking | None = None,
         oracle: Oracle | None = None,
         seed: int = 0,
-        capacity: int = 1 << 27,
+        capacity: int = CAPACITY,
         private: bool = False,
     ) -> None:
         self._clock = clock
@@ -497,7 +498,7 @@ class LocalFrontier:
     def refuse(self, page: int, reason: Reason) -> None:
         """A page whose turn had come is not fetched, by a rule."""
         self.refused[reason] += 1
-        self._pages.refused.append(page)
+        self._pages.refuse((page,), reason.value)
         if self.on_refused is not None:
             self.on_refused(self._log.entry(page), reason)
         if self.specials.of:
