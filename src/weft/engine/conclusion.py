@@ -169,7 +169,7 @@ class Conclusion:
         if parsed.left_out:
             frontier.refused[Reason.PAGE_LINKS] += parsed.left_out
         if followed is None:
-            obeyed = parsed.follow or frontier.obeys(visit.site)
+            obeyed = frontier.obeys(visit.site)
             followed = frontier.found.follow(visit.site, turn, parsed, offered=wires.application is None, obeyed=obeyed)
         found, left = followed
         wires.store.note_links(turn.id, found.targets, found.kinds, labels=found.labels)

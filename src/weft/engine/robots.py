@@ -19,6 +19,7 @@ from weft.engine.outcome import UNREACHED, cut_of, is_lost, keeps_open, nothing_
 from weft.engine.wires import Wires
 from weft.engine.writing import write_down
 from weft.fetch.transport import Connection
+from weft.frontier.rules import forbidden
 from weft.frontier.schedule import Visit
 from weft.frontier.sites import Errand, RobotsRecord
 from weft.model import Kind, Outcome, Page, Reason, Turn
@@ -45,7 +46,9 @@ async def ask_robots(wires: Wires, visit: Visit, connection: Connection) -> bool
     What the site must be left alone for, beside its wait, is the visit's pause.
     """
     errand = visit.errand or Errand(_own(visit), 0, visit.site.name, visit.scheme)
-    refused = wires.frontier.scope.forbids(errand.url) if errand.hops else None  # the rules may have changed on its way
+    refused = (
+        forbidden(wires.frontier.scope, errand.url) if errand.hops else None
+    )  # the rules may have changed on its way
     if refused is not None:
         note_unsent(wires, visit, errand.url, refused)
         _fail(wires, visit, (errand,), refused)
@@ -112,7 +115,7 @@ def _read(wires: Wires, page: Page) -> _Found:
     if page.status >= 300:
         redirect = redirect_of(page)
         if redirect is not None:
-            return _Found(wires.frontier.scope.forbids(redirect), redirect)
+            return _Found(forbidden(wires.frontier.scope, redirect), redirect)
         # A redirect that says nothing of where to is as good as no file; one to where no web is, is not.
         return _Found(Reason.NOT_A_URL if page.headers.get("location") else None)
     if page.truncated == "time":
