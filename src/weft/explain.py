@@ -20,9 +20,9 @@ from typing import Any
 from weft.config import Settings
 from weft.engine.robots import MOST_HOPS
 from weft.frontier.blacklist import Blacklist
-from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.inspect import Ledger, Standing
 from weft.frontier.scope import Scope
+from weft.frontier.shared.opening import frontier_exists, open_frontier
 from weft.frontier.sites import SiteMemory
 from weft.model import FIRST_REQUISITE, Kind, Reason
 from weft.parse.robots import parse_robots
@@ -65,28 +65,26 @@ def explain_url(out: Path, text: str) -> Explanation:
 
 
 def _waits(out: Path, url: str) -> bool:
-    path = out / "frontier.db"
-    if not path.exists():
+    if not frontier_exists(out):
         return False
-    hub = EmbeddedFrontier(path)
+    shared = open_frontier(out)
     try:
-        return hub.waits(url)
+        return shared.waits(url)
     finally:
-        hub.close()
+        shared.close()
 
 
 def _scope(out: Path, settings: Settings) -> Scope:
     """The rules of a crawl, with what was said since it began."""
     scope = Scope(settings.selection)
-    path = out / "frontier.db"
-    if path.exists():
-        hub = EmbeddedFrontier(path)
+    if frontier_exists(out):
+        shared = open_frontier(out)
         try:
-            scope.blacklist = Blacklist(hub.blacklist())
-            for seed in hub.scope():
+            scope.blacklist = Blacklist(shared.blacklist())
+            for seed in shared.scope():
                 scope.admit(seed)
         finally:
-            hub.close()
+            shared.close()
     return scope
 
 
