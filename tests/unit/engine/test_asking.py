@@ -268,7 +268,7 @@ def test_site__that_waits_in_vain_rests_as_one_that_failed(crawl: Callable[..., 
     run.frontier.add_seed("http://a.example/")
     run.loop.pump()
     for _ in range(40):
-        run.frontier.holdings.batch.links.clear()  # they go to another worker, which never answers
+        run.frontier.holdings.notices.clear()  # they go to another worker, which never answers
         at = run.frontier.next_event()
         if at is None:
             break
