@@ -166,7 +166,7 @@ def run(
     with locked(plan.out), reopened_on_signal(plan.out / "log" / "crawl.log"):
         _check_sound(plan.out, clock)
         note_rules(plan.out)
-        write_settings(plan)
+        write_settings(plan, clock)
         messages = Messages(plan.out / "log" / "messages.log", clock, show or _print)
         if not frontier_exists(plan.out):
             create_frontier(plan.out, by_size=ordering.by_size, seeds=plan.seeds)
