@@ -21,6 +21,7 @@ from weft.audit import Audit, Finding, audit_crawl
 from weft.clock import SystemClock
 from weft.config import Settings
 from weft.directory import Plan
+from weft.engine import outcome
 from weft.frontier import schedule, sites
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.discovery import Discovery
@@ -100,13 +101,7 @@ def ask_on_in_spite_of_a_crawl_delay(patch: Patch) -> None:
 
 def ignore_retry_after(patch: Patch) -> None:
     """No pause is kept that a server asked for."""
-    leave = LocalFrontier.leave
-
-    def at_once(self: LocalFrontier, visit: Any, *, took: float, pause: float = 0.0) -> None:
-        del pause
-        leave(self, visit, took=took)
-
-    patch.setattr(LocalFrontier, "leave", at_once)
+    patch.setattr(outcome, "pause_of", lambda *_: 0.0)
 
 
 def follow_nofollow(patch: Patch) -> None:
@@ -226,7 +221,6 @@ CASES = {
         "status 503 of http://127.0.0.1:{port}/busy, Retry-After: 1",
         {"/": links("/busy", "/open"), "/busy": _busy, "/open": b"y"},
         {"retry_pauses": [], "per_visit": 1},
-        frozenset({"site-wait"}),  # the rest that was written down was not kept, either
     ),
     "nofollow": Case(
         follow_nofollow,
