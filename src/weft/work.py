@@ -103,9 +103,9 @@ async def _work(
         settings.storing,
         info=_warcinfo(settings, out),
         chance=chance,
-        url_of=lambda page: frontier.url_of(page),  # noqa: PLW0108  it is made below
+        secret=secret,
         worker=number,
-        pulse=lambda: pulse.beat(),  # noqa: PLW0108  so is this
+        pulse=lambda: pulse.beat(),  # noqa: PLW0108  it is made below
         clock=clock,
     )
     frontier = LocalFrontier(
@@ -139,7 +139,7 @@ async def _work(
     _tell_of_losses(frontier, bus)
     seal_leftovers(out, last.marks if last is not None else {}, number, number=last.number if last is not None else 0)
     store.before = frontier.number
-    known_contents(out, store.digests, frontier.pages_of, number)
+    known_contents(out, store.contents, number)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.spent = progress.counts.pages
     frontier.restore_refusals(progress.counts.refused)
