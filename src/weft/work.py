@@ -176,6 +176,7 @@ async def _work(
         if plan.application is None
         else Hosted(plan.application, bus, strict=settings.running.strict_application),
         verify_tls=settings.fetching.verify_tls,
+        obey_noarchive=settings.storing.obey_noarchive,
     )
     # Who takes over from a hung worker can be sure that it visits nobody any more.
     lease = max(settings.watching.hung_after / 2, 3 * settings.limits.commit_every)

@@ -22,11 +22,12 @@ from weft.frontier.politeness import Politeness
 from weft.frontier.schedule import Visit
 from weft.model import Kind, Page, Parsed, Reason, Turn
 from weft.parse.apart import Apart
+from weft.parse.directives import asks_not_to_be_kept
 from weft.parse.page import Parser
 from weft.store.store import Store
 from weft.urls import literal_address
 
-_REDIRECT = int(Kind.REDIRECT)
+_REDIRECT, _ROBOTS = int(Kind.REDIRECT), int(Kind.ROBOTS)
 # No connection was established.
 _NOBODY_THERE = frozenset((Reason.CONNECT_REFUSED, Reason.CONNECT_TIMEOUT, Reason.CONNECT_FAILED))
 
@@ -91,6 +92,7 @@ class Wires:
     politeness: Politeness
     application: Hosted | None
     verify_tls: bool
+    obey_noarchive: bool = False
     outage: Outage = field(default_factory=Outage)
 
     async def counts(self, visit: Visit, turn: Turn, page: Page) -> bool:
@@ -147,12 +149,16 @@ class Wires:
         links: int = 0,
         pause: float = 0.0,
     ) -> None:
-        """Write an exchange down: in the volume when it is final and there is an answer, as a row in any case."""
+        """Write an exchange down: in the volume when it is final and there is an answer that may be kept, as a row in
+        any case.
+        """
         began = self.clock.now()
         stored = None
         cut = cut_of(page)
         rest = None if closed_at is None else self.frontier.rest_after(visit, page.took, pause)
-        if final and page.status and reason is not Reason.TYPE:
+        robots = (parsed is not None and parsed.robots) or self.parser.asked(page).text
+        kept = not self.obey_noarchive or turn.kind == _ROBOTS or not asks_not_to_be_kept(robots)
+        if final and page.status and reason is not Reason.TYPE and kept:
             stored = self.store.archive(turn, discreet(page) if self.asker.guarded else page, cut=cut)
         fetched = Fetched(
             turn,
@@ -169,7 +175,7 @@ class Wires:
             cut,
             redirect,
             self.frontier.chain_from(turn) if turn.kind == _REDIRECT else 0,
-            (parsed is not None and parsed.robots) or self.parser.asked(page).text,
+            robots,
             links,
         )
         self.store.note_page(fetched, stored)

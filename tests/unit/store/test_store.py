@@ -206,6 +206,29 @@ def test_duplicate__is_never_an_empty_or_a_cut_content(bench: Bench, body: bytes
     assert bench.files.record(bench.files.rows(1)[0]).warc.get("WARC-Truncated", "") == cut
 
 
+def test_duplicate__of_another_worker_is_known_when_its_record_cannot_be_taken_back(tmp_path: Path) -> None:
+    """Two further commits must be on disk; until then a second copy is stored, and counted by who settles it last."""
+    one, two = Bench(tmp_path / "crawl", 0), Bench(tmp_path / "crawl", 1)
+    one.put(1, b"same")
+    one.put(2, b"other")
+    one.mark()
+    for commits in range(1, 1 + SETTLED):
+        one.store.seal(commits)
+        two.store.seal(0)
+        assert two.store.contents.find(payload_digest(b"same")) is None
+    assert two.put(3, b"same").duplicate_of == 0
+    one.store.seal(1 + SETTLED)
+    two.store.seal(0)
+    assert two.put(4, b"other").duplicate_of == 2
+    two.mark()
+    two.store.seal(1 + SETTLED)
+    assert (one.store.contents.copies, two.store.contents.copies) == (0, 1)
+    record = two.files.record(two.files.rows(4)[0])
+    assert record.warc["WARC-Refers-To-Target-URI"] == "http://a/2"
+    original = one.files.record(one.files.rows(2)[0])
+    assert record.warc["WARC-Refers-To-Date"] == original.warc["WARC-Date"]
+
+
 def test_duplicate__is_never_a_robots_file(bench: Bench) -> None:
     """Whoever judges a crawl by them finds each in its own record."""
     robots = Turn(-1, 9, "http://a/robots.txt", 0, Kind.ROBOTS, 0, 1)
