@@ -23,6 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from isal import isal_zlib
 from numpy.typing import NDArray
@@ -31,7 +32,10 @@ from weft.compiled import compiled
 from weft.store.files import sync_folder, write_all, writing
 
 HALVES = struct.Struct("<qq")  # of a digest, as compiled code has them
-_ENTRY = struct.Struct("<I20sQqH")  # checksum of what follows, digest, id and time of the URL, length of its text
+_DIGESTS = np.dtype([("first", "<i8"), ("second", "<i8"), ("rest", "V4")])
+_ENTRY = struct.Struct("<20sQqH")  # digest, id and time of the URL, length of its text; behind it the text, …
+_CHECKSUM = struct.Struct("<I")  # … and the checksum of both
+_USUAL = 400  # bytes that hold most entries
 _MAGIC, _LOG = 0x3173746E65746E63, b"contlog1"
 # The head of an index: what it is, a check of its keys, slots, entries, bytes of the log that are in it, the last part
 # of `pages` whose contents are in it, the boot on which it is open (0: it was closed), contents that another worker has
@@ -40,9 +44,10 @@ _HEAD = 16
 _WHAT, _CHECK, _SLOTS, _COUNT, _COVERED, _PART, _BOOT, _COPIES, _LEFT_OUT = range(9)
 _FIRST = 1 << 12  # slots of a new index
 _BLOCK = 1 << 20
+_LONGEST = 0xFFFF  # bytes of a URL
 
 
-class Entry(NamedTuple):
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """Where a content was stored."""
 
     id: int  # of the URL
@@ -104,14 +109,17 @@ class ContentTable:
 
     def read(self, at: int, digest: bytes) -> Entry | None:
         """The entry at a place of the log; None where it is not that of this content."""
-        data = os.pread(self._log, _ENTRY.size, at)
+        data = os.pread(self._log, _USUAL, at)
         if len(data) < _ENTRY.size:
             return None
-        checksum, stored, url_id, moment, length = _ENTRY.unpack(data)
-        data += os.pread(self._log, length, at + _ENTRY.size)
-        if stored != digest or isal_zlib.crc32(data[4:]) != checksum:
+        stored, url_id, moment, length = _ENTRY.unpack_from(data)
+        end = _ENTRY.size + length
+        if len(data) < end + _CHECKSUM.size:
+            data = os.pread(self._log, end + _CHECKSUM.size, at)
+        whole, checksum = data[:end], data[end : end + _CHECKSUM.size]
+        if stored != digest or _CHECKSUM.pack(isal_zlib.crc32(whole)) != checksum:
             return None
-        return Entry(url_id, data[_ENTRY.size :].decode("utf-8", "surrogateescape"), moment / 1e6)
+        return Entry(url_id, whole[_ENTRY.size :].decode("utf-8", "surrogateescape"), moment / 1e6)
 
     def is_current(self) -> bool:
         """Is the index that is mapped the one that has its name?"""
@@ -180,24 +188,24 @@ class ContentTable:
 
     def add(self, entries: list[tuple[bytes, Entry]]) -> None:
         """Add contents, as far as there is room."""
-        at = int(self._head[_COVERED])
+        room = 2 * self._most // 3 - self.count
         parts: list[bytes] = []
-        places: list[int] = []
-        halves: list[tuple[int, int]] = []
-        for digest, (url_id, url, wall) in entries:
-            text = url.encode("utf-8", "surrogateescape")
-            if len(text) > 0xFFFF or 3 * (self.count + len(parts) + 1) > 2 * self._most:
-                continue
-            data = _ENTRY.pack(0, digest, url_id, round(wall * 1e6), len(text))[4:] + text
-            parts.append(struct.pack("<I", isal_zlib.crc32(data)) + data)
-            places.append(at)
-            halves.append(HALVES.unpack_from(digest))
-            at += 4 + len(data)
+        digests: list[bytes] = []
+        lengths: list[int] = []
+        for digest, entry in entries:
+            text = entry.url.encode("utf-8", "surrogateescape")
+            if len(text) <= _LONGEST and len(digests) < room:
+                data = _ENTRY.pack(digest, entry.id, round(entry.wall * 1e6), len(text)) + text
+                parts += (data, _CHECKSUM.pack(isal_zlib.crc32(data)))
+                digests.append(digest)
+                lengths.append(len(data) + _CHECKSUM.size)
         if parts:
+            sizes = np.array(lengths, np.int64)
+            ends = self._head[_COVERED] + np.cumsum(sizes)
             with writing(self._log_path):
                 write_all(self._log, b"".join(parts))
-                self._index(halves, places, at)
-        self._head[_LEFT_OUT] += len(entries) - len(parts)
+                self._index(halves_of(digests), ends - sizes, int(ends[-1]))
+        self._head[_LEFT_OUT] += len(entries) - len(digests)
 
     def close(self) -> None:
         """Have it be as it is when it is opened again, whatever happens to the machine."""
@@ -246,49 +254,48 @@ class ContentTable:
         beside.rename(self._index_path)
         self._head, self.slots, self._inode = words[:_HEAD], words[_HEAD:], inode
 
-    def _index(self, halves: list[tuple[int, int]], places: list[int], end: int) -> None:
+    def _index(self, halves: NDArray[np.int64], places: NDArray[np.int64], end: int) -> None:
         """Have the index know entries that are in the log up to an end."""
         while 3 * (self.count + len(places)) > 2 * (len(self.slots) // 2):
             self._make(len(self.slots))
-        self._head[_COUNT] += _add(
-            self.slots, np.array(halves, np.int64), np.array(places, np.int64), self._keys.first, self._keys.second
-        )
+        self._head[_COUNT] += _add(self.slots, halves, places, self._keys.first, self._keys.second)
         self._head[_COVERED] = end
 
     def _cover(self) -> None:
         """Index what is in the log and not yet in the index; what cannot be read is cut off, and learned again."""
-        halves: list[tuple[int, int]] = []
-        places: list[int] = []
         end = int(self._head[_COVERED])
-        for at, digest, behind in self._entries(end):
-            halves.append(HALVES.unpack_from(digest))
-            places.append(at)
-            end = behind
-            if len(places) >= _FIRST:
-                self._index(halves, places, end)
-                halves, places = [], []
-        if places:
-            self._index(halves, places, end)
+        found = list(self._entries(end))
+        if found:
+            digests, places, ends = zip(*found, strict=True)
+            end = ends[-1]
+            self._index(halves_of(list(digests)), np.array(places, np.int64), end)
         if end < os.fstat(self._log).st_size:
             os.ftruncate(self._log, end)
             self._head[_PART] = 0
 
-    def _entries(self, at: int) -> Iterator[tuple[int, bytes, int]]:
-        """Whole entries of the log from a place on: where each is, its digest, where it ends."""
+    def _entries(self, at: int) -> Iterator[tuple[bytes, int, int]]:
+        """Whole entries of the log from a place on: the digest of each, where it is and where it ends."""
         data, start = b"", at
         while block := os.pread(self._log, _BLOCK, start + len(data)):
             data += block
             here = 0
             while len(data) - here >= _ENTRY.size:
-                checksum, digest, _, _, length = _ENTRY.unpack_from(data, here)
+                digest, _, _, length = _ENTRY.unpack_from(data, here)
                 behind = here + _ENTRY.size + length
-                if behind > len(data):
+                if behind + _CHECKSUM.size > len(data):
                     break
-                if isal_zlib.crc32(data[here + 4 : behind]) != checksum:
+                if isal_zlib.crc32(data[here:behind]) != _CHECKSUM.unpack_from(data, behind)[0]:
                     return
-                yield start + here, digest, start + behind
+                behind += _CHECKSUM.size
+                yield digest, start + here, start + behind
                 here = behind
             start, data = start + here, data[here:]
+
+
+def halves_of(digests: list[bytes]) -> NDArray[np.int64]:
+    """The halves of digests, a row for each."""
+    parts = np.frombuffer(b"".join(digests), _DIGESTS)
+    return np.stack((parts["first"], parts["second"]), axis=1)
 
 
 def open_tables(folder: Path, keys: Keys, known: tuple[ContentTable, ...], *, besides: int) -> tuple[ContentTable, ...]:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled import address_of, array_at, compiled, table_at, table_of
-from weft.store.content_table import HALVES, ContentTable, Entry, Keys, mark_of, open_tables, place_of
+from weft.store.content_table import HALVES, ContentTable, Entry, Keys, halves_of, mark_of, open_tables, place_of
 
 _PLACES = 65_536  # tables, at most
 
@@ -79,7 +79,10 @@ class Contents:
 
     def first(self, digest: bytes, url_id: int, url: str, wall: float) -> Entry | None:
         """Where a content was stored; if it was not, note that it is now, so."""
-        known = self._unsettled.get(digest) or self.find(digest)
+        known = self._unsettled.get(digest)
+        if known is not None:
+            return known
+        known = self.find(digest)
         if known is None:
             self._unsettled[digest] = entry = Entry(url_id, url, wall)
             self._new.append((digest, entry))
@@ -88,14 +91,9 @@ class Contents:
     def find(self, digest: bytes) -> Entry | None:
         """Where a content was stored whose record is settled."""
         view = self._view
-        found = self._place(view, len(view.tables), digest)
-        return None if found < 0 else view.tables[found % _PLACES].read(found // _PLACES, digest)
-
-    def _place(self, view: _View, tables: int, digest: bytes) -> int:
-        """Where a content is in the first so many tables, as `_find_at` says it."""
         first, second = HALVES.unpack_from(digest)
-        found: int = _find_at(view.address, tables, first, second, self._keys.first, self._keys.second)
-        return found
+        found = _find_at(view.address, len(view.tables), first, second, *self._keys)
+        return None if found < 0 else view.tables[found % _PLACES].read(found // _PLACES, digest)
 
     def mark(self, commit: int) -> None:
         """What came since the last mark is in this commit."""
@@ -124,9 +122,14 @@ class Contents:
 
     def learn(self, entries: list[tuple[bytes, Entry]], part: int) -> None:
         """Take in what a sealed part of `pages` has; what this worker's table has is left as it is."""
-        new = {digest: entry for digest, entry in reversed(entries) if self._place(self._view, 1, digest) < 0}
+        new = {digest: entry for digest, entry in reversed(entries) if not self._has(digest)}
         self._settled(list(new.items()))
         self.sealed(part)
+
+    def _has(self, digest: bytes) -> bool:
+        """Is a content in this worker's own table?"""
+        first, second = HALVES.unpack_from(digest)
+        return bool(_find_at(self._view.address, 1, first, second, *self._keys) >= 0)
 
     def sealed(self, part: int) -> None:
         """A part of `pages` was sealed, and what is in it was settled before."""
@@ -148,8 +151,7 @@ class Contents:
         view = self._view
         if len(view.tables) == 1 or not digests:
             return 0
-        halves = np.array([HALVES.unpack_from(digest) for digest in digests], np.int64)
-        return int(_count_at(view.address, len(view.tables), halves, self._keys.first, self._keys.second))
+        return int(_count_at(view.address, len(view.tables), halves_of(digests), *self._keys))
 
 
 def _view(tables: tuple[ContentTable, ...]) -> _View:

@@ -62,7 +62,7 @@ class Storing:
     obey_noarchive: bool = setting(
         False,
         "keep no record of pages that ask for it (`noarchive`, in a meta tag or in X-Robots-Tag): they are fetched and "
-        "followed, and have their row; robots.txt files are kept. `noindex` changes nothing; what a page asks stands in "
+        "followed, and have their row; robots.txt files are kept. `noindex` changes nothing; what a page asks is in "
         "the column `robots`",
     )
     log_bytes: int = setting(

@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +34,7 @@ def entry(number: int) -> Entry:
 def fill(contents: Contents, numbers: range, commit: int = 1, *, settled: bool = True) -> None:
     """Store contents, in one commit."""
     for number in numbers:
-        assert contents.first(digest(number), *entry(number)) is None
+        assert contents.first(digest(number), *msgspec.structs.astuple(entry(number))) is None
     contents.mark(commit)
     if settled:
         contents.settle(commit)
