@@ -107,7 +107,7 @@ async def _work(
         settings.storing,
         info=_warcinfo(settings, out),
         chance=chance,
-        url_of=lambda page: frontier.url_of(page),  # noqa: PLW0108  it is made below
+        secret=secret,
         worker=number,
         pulse=vitals.beat,
         clock=clock,
@@ -143,7 +143,7 @@ async def _work(
     _tell_of_losses(frontier, bus)
     seal_leftovers(out, last.marks if last is not None else {}, number, number=last.number if last is not None else 0)
     store.before = frontier.number
-    known_contents(out, store.digests, frontier.pages_of, number)
+    known_contents(out, store.contents, number)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.spent = progress.counts.pages
     frontier.restore_refusals(progress.counts.refused)
@@ -180,6 +180,7 @@ async def _work(
         if plan.application is None
         else Hosted(plan.application, bus, strict=settings.running.strict_application),
         verify_tls=settings.fetching.verify_tls,
+        obey_noarchive=settings.storing.obey_noarchive,
     )
     # Who takes over from a hung worker can be sure that it visits nobody any more.
     lease = max(settings.watching.hung_after / 2, 3 * settings.limits.commit_every)

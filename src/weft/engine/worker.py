@@ -134,6 +134,8 @@ class Worker:
             self._pack(clean=True)
             self._write()
             wires.frontier.written()
+        wires.store.contents.settle(self._commits - SETTLED)
+        self._count_contents()
         try:
             wires.frontier.obey(self._shared.exchange(self._report(wants=0)))
         except FrontierAwayError as error:
@@ -217,8 +219,13 @@ class Worker:
     def _pack(self, *, clean: bool = False) -> None:
         self._progress.sample()
         self._progress.counts.refused = self._wires.frontier.refusals()
+        self._count_contents()
         marks = self._wires.store.mark()
         self._wires.frontier.pack(marks=marks, counts=msgspec.msgpack.encode(self._progress.counts), clean=clean)
+
+    def _count_contents(self) -> None:
+        counts, contents = self._progress.counts, self._wires.store.contents
+        counts.copies, counts.unremembered = contents.copies, contents.unremembered
 
     def _write(self) -> None:
         if self._sync:
