@@ -164,7 +164,7 @@ def run(
     with locked(plan.out), reopened_on_signal(plan.out / "log" / "crawl.log"):
         _check_sound(plan.out, clock)
         note_rules(plan.out)
-        write_settings(plan)
+        write_settings(plan, clock)
         messages = Messages(plan.out / "log" / "messages.log", clock, show or _print)
         if not frontier_exists(plan.out):
             create_frontier(plan.out, by_size=ordering.by_size, seeds=plan.seeds)
@@ -354,7 +354,7 @@ def _most_first(counts: dict[Any, int]) -> dict[Any, int]:
 
 def _refused_seeds(plan: Plan) -> dict[str, str]:
     """The seeds that a rule refuses, with the reason; that all of them are is an error."""
-    scope = Scope(plan.settings.selection)
+    scope = Scope(plan.settings.selection, plan.settings.overrides)
     answers = {seed: scope.refusal(seed, site_of(seed), Kind.SEED, 0) for seed in plan.seeds}
     refused = {seed: reason.value for seed, reason in answers.items() if reason is not None}
     if len(refused) == len(plan.seeds):

@@ -197,6 +197,14 @@ class CrawlState(msgspec.Struct, frozen=True, kw_only=True):
     restarts: list[Restart]  # the last of these
 
 
+class Blacklisted(msgspec.Struct, frozen=True):
+    """A rule of the blacklist, and when it held, by the frontier's clock."""
+
+    rule: str
+    since: float | None  # None where that is not known
+    until: float | None  # None: it still holds
+
+
 class WorkerState(msgspec.Struct, frozen=True, kw_only=True):
     """How a worker stands, by its last report."""
 
@@ -309,6 +317,10 @@ class Operating(Protocol):
 
     def blacklist(self) -> list[str]:
         """The rules of the blacklist."""
+        ...
+
+    def blacklist_history(self) -> list[Blacklisted]:
+        """Every rule that is, or was, on the blacklist."""
         ...
 
     def change_blacklist(self, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:

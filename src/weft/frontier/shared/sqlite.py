@@ -19,6 +19,7 @@ from weft.frontier.shared.contract import (
     CRAWLED,
     SET_ASIDE,
     Begun,
+    Blacklisted,
     CrawlState,
     Found,
     Left,
@@ -158,13 +159,19 @@ class SqliteFrontier:
 
     def blacklist(self) -> list[str]:
         """The rules of the blacklist."""
-        return [rule for (rule,) in self._file.rows("select rule from rules order by id")]
+        return [rule for (rule,) in self._file.rows("select rule from rules where until is null order by id")]
+
+    def blacklist_history(self) -> list[Blacklisted]:
+        """Every rule that is, or was, on the blacklist."""
+        return [Blacklisted(*row) for row in self._file.rows("select rule, since, until from rules order by id")]
 
     def change_blacklist(self, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
         """Change the rules; workers hear of it with their next exchange."""
         with self._file.transaction() as base:
-            base.executemany("delete from rules where rule = ?", ((rule,) for rule in remove))
-            base.executemany("insert or ignore into rules(rule) values(?)", ((rule,) for rule in add))
+            now = self._clock.wall()
+            gone, new = ((now, rule) for rule in remove), ((rule, now) for rule in add)
+            base.executemany("update rules set until = ? where rule = ? and until is null", gone)
+            base.executemany("insert or ignore into rules(rule, since) values(?, ?)", new)
             base.execute("update crawl set rules_at = rules_at + 1")
 
     def set_speed(self, speed: str) -> None:

@@ -134,7 +134,7 @@ def _reported(report: Report, applied: int, now: float, *, idle: bool) -> dict[s
 
 
 def _rules(base: sqlite3.Connection) -> list[str]:
-    return [rule for (rule,) in base.execute("select rule from rules order by id")]
+    return [rule for (rule,) in base.execute("select rule from rules where until is null order by id")]
 
 
 def _deliver(base: sqlite3.Connection, report: Report) -> tuple[list[Message], int]:

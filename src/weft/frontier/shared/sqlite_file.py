@@ -62,7 +62,9 @@ create table addresses(  -- `wanted` is the number of the worker who gets it nex
     ) without rowid;
 create index lent on addresses(holder) where wanted > 0;
 create table scope(id integer primary key, url text not null unique);
-create table rules(id integer primary key, rule text not null unique);
+create table rules(  -- of the blacklist; from when and until when one holds, null: not known, and to this day
+    id integer primary key, rule text not null, since real, until real);
+create unique index holding on rules(rule) where until is null;
 """
 
 _encode = msgspec.msgpack.Encoder().encode
