@@ -18,8 +18,8 @@ import pytest
 from tests.scripted import PlainNames
 
 from weft.clock import VirtualClock
+from weft.engine.asker import Asker
 from weft.engine.drive import Ask
-from weft.engine.exchange import Asker
 from weft.engine.gate import Gate, Identity
 from weft.engine.limits import Limits
 from weft.engine.marker import Marker
@@ -246,7 +246,7 @@ class Crawl:
 
     def _on_event(self, event: object) -> None:
         if isinstance(event, Fetched):
-            self.fetched.append((self.clock.now() - BEGAN, event.turn.url))
+            self.fetched.append((self.clock.now() - BEGAN, event.outcome.turn.url))
 
     def run(self) -> str:
         """Crawl to the end; why it was."""
