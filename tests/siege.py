@@ -22,7 +22,7 @@ from tests.serverside import check_polite, visits_of
 from weft.clock import SystemClock
 from weft.directory import Plan, write_settings
 from weft.engine.messages import Messages
-from weft.engine.vitals import last_sign
+from weft.engine.vitals import signs_of
 from weft.engine.watchdog import Watchdog
 from weft.frontier.records import records_of
 from weft.frontier.shared.contract import Limits
@@ -225,7 +225,7 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]]) -> int:
         return subprocess.Popen(command, start_new_session=True)
 
     def signs() -> dict[int, float]:
-        return {number: last_sign(out / "workers" / str(number)) for number in range(2)}
+        return signs_of(out / "workers")
 
     clock = SystemClock()
     messages = Messages(out / "log" / "messages.log", clock, died.append)

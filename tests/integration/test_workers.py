@@ -21,13 +21,14 @@ from weft import handover
 from weft.clean import clean_crawl
 from weft.clock import SystemClock, VirtualClock
 from weft.directory import locked, stored_plan
-from weft.errors import WeftError
+from weft.errors import UsageError, WeftError
 from weft.frontier.parcels import Estate, parcels_of
 from weft.frontier.shared import sqlite_handover
 from weft.frontier.shared.contract import Limits
-from weft.frontier.shared.opening import open_frontier
+from weft.frontier.shared.opening import create_frontier, open_frontier
 from weft.frontier.shared.sqlite import SqliteFrontier
 from weft.handover import hand_over
+from weft.manage import managing
 from weft.store import sealing
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
@@ -284,3 +285,48 @@ def test_clean__is_refused_while_the_crawl_runs(interrupted: Path, tmp_path: Pat
     with locked(out), pytest.raises(WeftError, match="running"):
         clean_crawl(out)
     assert state_of(out) == before
+
+
+# Another number of workers while the crawl runs.
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("killed", [False, True])
+def test_workers__are_added_and_taken_away_while_the_crawl_runs(bed: Bed, tmp_path: Path, *, killed: bool) -> None:
+    """Two, four, one: every page is stored once, nobody is visited too early, and each took part. Killed in the middle
+    of a change, the crawl goes on as ever.
+    """
+    out, output = tmp_path / "crawl", tmp_path / "output.txt"
+    siege = Siege(command(bed, out, 2), output)
+    try:
+        for place, count in enumerate((4, 1), 1):
+            wait_until(lambda place=place: len(bed.log()) > PAGES * place // 4, "the crawl stands still")
+            with managing(out) as managed:
+                managed.set_workers(count)
+                assert managed.workers == count
+            if killed and count == 1:
+                wait_until(lambda: "1 workers are wanted" in output.read_text(encoding="utf-8"), "nothing happens")
+                break
+            wait_until(lambda count=count: f"goes on with {count} workers" in output.read_text(encoding="utf-8"), "no")
+            wait_until(lambda count=count: len(siege.workers()) == count, "there are others")
+        if killed:
+            siege.stop()
+            siege.start()
+        assert siege.finish(200) == 0, output.read_text(encoding="utf-8")[-2000:]
+    finally:
+        siege.close()
+    check_stored(bed, out)
+    check_servers(bed, out, wait=WAIT)
+    shared = open_frontier(out)
+    stood = shared.workers()
+    shared.close()
+    assert len(stood) == 4
+    assert sum(worker.pages for worker in stood) == PAGES
+
+
+def test_workers__of_a_crawl_that_does_not_run_are_not_changed(tmp_path: Path) -> None:
+    """It says what to do instead."""
+    create_frontier(tmp_path, by_size=False, seeds=["http://a.example/"])
+    (tmp_path / "crawl.toml").write_text("", encoding="utf-8")
+    with managing(tmp_path) as managed, pytest.raises(UsageError, match="does not run"):
+        managed.set_workers(3)
