@@ -27,7 +27,7 @@ def warm_crawl() -> None:
     from weft.ordering import Ordering
     from weft.ordering.opic import Opic
     from weft.ordering.priority import Priority
-    from weft.parse.robots import parse_robots
+    from weft.parse.robots_table import load
     from weft.parse.tags import read_tags
     from weft.store.digests import Digests
     from weft.urls import UrlRules
@@ -67,7 +67,7 @@ def warm_crawl() -> None:
             frontier.commit(marks={})
             frontier.close()
     read_tags(b"<a href=x>")
-    parse_robots(b"User-agent: *\nDisallow: /*" + 1100 * b"a" + b"b$", "weft").allows("/")
+    load()
     digests = Digests(most=4)
     for number in range(6):
         digests.find(bytes([number]) * 20)

@@ -45,6 +45,7 @@ from weft.frontier.local import LocalFrontier
 from weft.ordering.reranking import Reranking
 from weft.parse.apart import Apart
 from weft.parse.page import LARGE, Parser
+from weft.parse.robots_table import load
 from weft.parts import gate_of, oracle_of, ordering_of
 from weft.processes import die_with_parent
 from weft.store.columns import without_pandas
@@ -176,6 +177,7 @@ async def _work(
         else Hosted(plan.application, bus, strict=settings.running.strict_application),
         verify_tls=settings.fetching.verify_tls,
     )
+    load()
     # Who takes over from a hung worker can be sure that it visits nobody any more.
     lease = max(settings.watching.hung_after / 2, 3 * settings.limits.commit_every)
     worker = Worker(number, wires, progress, settings.limits, hub, sync=settings.storing.sync, lease=lease)

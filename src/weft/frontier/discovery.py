@@ -274,13 +274,15 @@ class Discovery:
         if not (self._selection.sitemaps and written and self._scope.covers(site_of(base))):
             return
         own, foreign = registered_domain(site_of(base)), 0
-        for number, each in enumerate(written):
+        if len(written) > _MOST_SITEMAPS:
+            self.refused[Reason.SITEMAPS] += len(written) - _MOST_SITEMAPS
+        for each in written[:_MOST_SITEMAPS]:
             url = normal_form(each, base, self._rules)
             if type(url) is not str:
                 continue
             elsewhere = registered_domain(site_of(url)) != own
             foreign += elsewhere
-            if number >= _MOST_SITEMAPS or (elsewhere and foreign > _MOST_FOREIGN):
+            if elsewhere and foreign > _MOST_FOREIGN:
                 self.refused[Reason.SITEMAPS] += 1
             else:
                 self.offer_url(url, Kind.MAP, 0, 0)

@@ -137,7 +137,13 @@ class LocalFrontier:
             schedule=self.schedule,
         )
         self.robots = RobotsFiles(
-            clock=clock, politeness=politeness, selection=selection, agent=agent, sites=self._sites, found=self.found
+            clock=clock,
+            politeness=politeness,
+            selection=selection,
+            agent=agent,
+            sites=self._sites,
+            found=self.found,
+            written=self._log.read,
         )
         self._errands = Errands(
             clock=clock,
@@ -275,8 +281,7 @@ class LocalFrontier:
         before = len(self._admitted)
         self.admit(url)
         if len(self._admitted) > before:
-            for scheme, robots in site.robots.items():
-                self.found.offer_sitemaps(robots.sitemaps, f"{scheme}://{site.name}/robots.txt")
+            self.robots.offer_sitemaps(site)
 
     # Visits.
 
@@ -606,7 +611,7 @@ class LocalFrontier:
         if self._ranking is not None:
             self._ranking.pack(commit)
         self._mail.seal(batch, commit)
-        self._log.pack(commit)
+        self.robots.placed(commit, self._log.pack(commit))
         self._asked.turn()
         self._packed_taken = commit.taken
         self._packed_awaiting += self._awaiting
@@ -658,8 +663,10 @@ class LocalFrontier:
         past = Past()
         for replayed in self._log.replay(intact, applied=0 if begun is None else begun.applied):
             pulse()
-            past.take(replayed)
             last = replayed.commit
+            self.robots.placed(last, replayed.robots_at)
+            last.robots = []  # they stay in the log: all at once they may be more than fits into memory
+            past.take(replayed)
             self._pages.replay(replayed)
             self._mail.replay(last)
         if last is None:
@@ -703,7 +710,7 @@ class LocalFrontier:
     def _restore_sites(self, past: Past) -> None:
         """Put back what was known of sites. Any of them may have been visited until this moment."""
         now = self._clock.now()
-        self.robots.restore(past.robots)
+        self.robots.restore(past.left)
         for site in self._sites.restore(past.states, self._clock.wall() + self.set_back - now):
             self._sites.pause(site)
             self.schedule.resume(site, now)
