@@ -14,22 +14,25 @@ import weft.parse.robots
 from weft.parse.robots import LARGE, LargeRules, parse_large, parse_robots
 from weft.parse.robots_table import load
 
-ATOMS = [
-    *(
-        b"user-agent User_Agent useragent weft Weft/1 other allow Allow disallow dissallow disallaw dis diasllow".split()
-    ),
-    *(b"sitemap site-map https http crawl-delay crawldelay 5 .5 1.25 / /a /b /* $ * %41 %7e %2F %e4 % %4 ? #".split()),
-    *(b"/index.htm /index.html x".split()),
-    *(b"user agent|crawl delay|sitemap https://x/y|sitemap http ://z|\xe4|\xff|\0|\v|\f|\t| |\n|\r|\r\n".split(b"|")),
-    b"\xef\xbb\xbf",
-    b"\xef",
-    b":",
-    b"\nuser-agent:*\n",
-    b"\nuser-agent: weft\n",
-    b"\ndisallow:",
-    b"\nallow: ",
+KEYS = [
+    *(b"user-agent User_Agent useragent allow Allow disallow dissallow disallaw dis diasllow sitemap site-map".split()),
+    *(b"crawl-delay|crawldelay|user agent|crawl delay|sitemap https|Sitemap  HTTP |sitemap xhttp".split(b"|")),
+    *(b" \tallow|\xef\xbb\xbfallow|\xef".split(b"|")),
 ]
-FILES = st.lists(st.sampled_from(ATOMS), max_size=30).map(b"".join)
+COLONS = [b":", b": ", b" ", b"\t", b" : ", b":\v", b""]
+VALUES = [
+    *(b"weft Weft/1 other * 5 .5 1.25 / /a /b /* $ * %41 %7e %2F %e4 % %4 ? # /index.htm /index.html x".split()),
+    *(b"\xe4|\xff|\0| |\t|\f".split(b"|")),
+]
+ENDS = [b"\n", b"\r", b"\r\n", b"\n\n"]
+LINES = st.tuples(
+    st.sampled_from(KEYS),
+    st.sampled_from(COLONS),
+    st.lists(st.sampled_from(VALUES), max_size=5).map(b"".join),
+    st.sampled_from(ENDS),
+).map(b"".join)
+OURS = st.sampled_from([b"User-agent: *\n", b"User-agent: weft\r\n", b"user-agent: other\r"])
+FILES = st.lists(st.one_of(LINES, LINES, OURS), max_size=12).map(b"".join)
 PATHS = [
     "/",
     "/a",
