@@ -177,3 +177,4 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     reason: Reason | None  # why it could not be read, if so
     labels: list[tuple[str, str]] = []  # text and relations of the links, then of those in `nofollow`; if asked for
     left_out: int = 0  # links beyond the limit of a page, which are not among these
+    whole: bool = True  # False where its content coding breaks off, though nothing cut it: it was read so far

@@ -44,7 +44,9 @@ class Counts(msgspec.Struct):
     reasons: dict[str, int] = {}  # failures, by reason; those of robots.txt that keep a site from being visited, too
     refused: dict[str, int] = {}  # by rule
     statuses: dict[int, int] = {}
-    truncated: dict[str, int] = {}  # pages whose content was cut by a limit of ours: length or time
+    truncated: dict[
+        str, int
+    ] = {}  # pages whose content was cut by a limit of ours: length or time; or whose coding breaks off
     parts_truncated: dict[str, int] = {}
     robots_truncated: dict[str, int] = {}  # robots.txt files: by what RFC 9309 wants to be read at least
     cut_at: int = 0  # bytes: the limit of the last run
@@ -144,7 +146,7 @@ class Progress:
                 if event.reason is not None and event.reason is not Reason.STATUS_4XX:
                     counts.count(event.reason)  # the site cannot be visited, and its pages wait
                 return
-            if event.reason is not None or event.page.truncated:
+            if event.reason is not None or event.page.truncated or not (event.parsed is None or event.parsed.whole):
                 self._not_whole(event)
             if kind >= FIRST_REQUISITE:
                 self._part(event)
@@ -169,6 +171,8 @@ class Progress:
     def _not_whole(self, event: Fetched) -> None:
         """A fetch failed, or its content was cut."""
         counts, cut = self.counts, event.page.truncated
+        if not cut and event.parsed is not None and not event.parsed.whole:
+            cut = "coding"
         if event.reason is not None:
             counts.count(event.reason)
             if event.reason is Reason.TYPE:

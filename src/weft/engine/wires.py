@@ -162,7 +162,7 @@ class Wires:
             stored,
             reason=reason,
             final=final,
-            cut=cut,
+            cut=cut or ("unspecified" if parsed is not None and not parsed.whole else ""),
             closed_at=closed_at,
             wait=rest,
             redirect=redirect,
