@@ -620,6 +620,7 @@ class LocalFrontier:
 
     def write(self, *, sync: bool) -> None:
         """Put the packed record on disk; may be called from another thread than the rest."""
+        self._asked.sync = sync
         self._log.write(sync=sync)
 
     def written(self) -> None:
