@@ -323,7 +323,7 @@ def _most_first(counts: dict[Any, int]) -> dict[Any, int]:
 
 def _refused_seeds(plan: Plan) -> dict[str, str]:
     """The seeds that a rule refuses, with the reason; that all of them are is an error."""
-    scope = Scope(plan.settings.selection)
+    scope = Scope(plan.settings.selection, plan.settings.overrides)
     answers = {seed: scope.refusal(seed, site_of(seed), Kind.SEED, 0) for seed in plan.seeds}
     refused = {seed: reason.value for seed, reason in answers.items() if reason is not None}
     if len(refused) == len(plan.seeds):

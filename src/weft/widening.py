@@ -133,25 +133,21 @@ class _Asked:
     """Rules that are asked about links."""
 
     def __init__(self, rules: Rules, blacklist: list[str], admitted: list[str]) -> None:
+        sites = {name: SiteSettings(max_depth=depth, max_pages=most) for name, (depth, most) in rules.sites.items()}
+        self.scope = Scope(rules.selection, Overrides(sites=sites))
         self.selection = rules.selection
-        self.scope = Scope(rules.selection)
         self.scope.blacklist = Blacklist(blacklist)
         for url in admitted:
             self.scope.admit(url)
-        sites = {name: SiteSettings(max_depth=depth, max_pages=most) for name, (depth, most) in rules.sites.items()}
-        self._overrides = Overrides(sites=sites)
 
     def refuse(self, url: str, kind: int, depth: int) -> bool:
         """Is a URL refused that was found like this?"""
-        site = site_of(url)
-        if self.scope.refusal(url, site, kind, depth) is not None:
-            return True
-        deepest = self._overrides.of(site).max_depth if self._overrides.sites and kind < FIRST_REQUISITE else None
-        return deepest is not None and depth > deepest
+        return self.scope.refusal(url, site_of(url), kind, depth) is not None
 
     def most_pages(self) -> tuple[int, Any]:
         """The limits of pages."""
-        return self.selection.max_site_pages, {name: site.max_pages for name, site in self._overrides.sites.items()}
+        sites = self.scope.overrides.sites
+        return self.selection.max_site_pages, {name: site.max_pages for name, site in sites.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from weft.clock import Clock, SystemClock
 from weft.compiled import AddressSpaceError, give_back_compiler
 from weft.config import Settings
 from weft.directory import Plan, secret_of, stored_plan
+from weft.engine.asker import Asker
 from weft.engine.descriptors import room_for
-from weft.engine.exchange import Asker
 from weft.engine.hosting import Hosted, described
 from weft.engine.marker import Marker
 from weft.engine.network import LiveNetwork
@@ -107,6 +107,7 @@ async def _work(
         url_of=lambda page: frontier.url_of(page),  # noqa: PLW0108  it is made below
         worker=number,
         pulse=lambda: pulse.beat(),  # noqa: PLW0108  so is this
+        clock=clock,
     )
     frontier = LocalFrontier(
         path=own / "frontier.log",

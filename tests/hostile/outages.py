@@ -15,8 +15,8 @@ from typing import Any
 from tests.scripted import PlainNames
 
 from weft.clock import VirtualClock
+from weft.engine.asker import Asker
 from weft.engine.drive import Ask
-from weft.engine.exchange import Asker
 from weft.engine.gate import Gate, Identity
 from weft.engine.loop import Loop
 from weft.engine.marker import Marker
@@ -332,11 +332,11 @@ class Crawl:
 
     def fetched(self) -> Counter[str]:
         """How often each page was had."""
-        return Counter(event.turn.url for event in self._finals() if event.reason is None)
+        return Counter(event.outcome.turn.url for event in self._finals() if event.outcome.reason is None)
 
     def given_up(self) -> Counter[str]:
         """How often a page came to which end without an answer."""
-        return Counter(str(event.reason) for event in self._finals() if event.reason is not None)
+        return Counter(str(event.outcome.reason) for event in self._finals() if event.outcome.reason is not None)
 
     def pages_given_up(self) -> int:
         """Pages that were not had: each by itself, or with its site."""
@@ -344,7 +344,7 @@ class Crawl:
 
     def _finals(self) -> list[Fetched]:
         kinds = (event for _, event in self.events if isinstance(event, Fetched))
-        return [event for event in kinds if event.final and event.turn.kind != Kind.ROBOTS]
+        return [event for event in kinds if event.outcome.final and event.outcome.turn.kind != Kind.ROBOTS]
 
     def told(self) -> list[tuple[float, str]]:
         """When an outage began, with its cause, and when it ended."""
@@ -361,7 +361,7 @@ class Crawl:
     def answers(self) -> list[float]:
         """When somebody answered, from the beginning on."""
         fetched = ((at, event) for at, event in self.events if isinstance(event, Fetched))
-        return [at - BEGAN for at, event in fetched if event.page.status]
+        return [at - BEGAN for at, event in fetched if event.outcome.page.status]
 
     def blamed(self) -> list[str]:
         """Sites that something is counted against."""

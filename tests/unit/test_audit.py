@@ -64,6 +64,7 @@ class Crawl:
             "id": signed(fingerprint(url)),
             "via": 0,
             "duplicate_of": 0,
+            "redirected_from": 0,
             "url": url,
             "site": url.split("/")[2],
             "ip": "127.0.0.1",

@@ -40,6 +40,7 @@ from weft.frontier.politeness import Politeness
 from weft.frontier.ranking import Ranking
 from weft.frontier.retries import Retries
 from weft.frontier.robots import RobotsFiles
+from weft.frontier.rules import TURN, Waiting, first_refusal
 from weft.frontier.schedule import Schedule, Visit
 from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import Seen
@@ -53,6 +54,7 @@ from weft.ordering.reranking import Reranking
 from weft.store.files import Mark
 from weft.urls import UrlRules, fingerprint, normal_form, registered_domain, site_of
 
+CAPACITY = 1 << 27  # pages that a worker can know
 _MOST_RETURNED = 1 << 20  # pages that are fetched again because a redirect led back to them
 _MOST_REMEMBERED = 16  # sites that answered in an earlier run
 _MOST_REFUSALS = 500  # in one go, so that a long queue of forbidden pages does not stop the loop
@@ -79,7 +81,7 @@ class LocalFrontier:
         reranking: Reranking | None = None,
         oracle: Oracle | None = None,
         seed: int = 0,
-        capacity: int = 1 << 27,
+        capacity: int = CAPACITY,
         private: bool = False,
     ) -> None:
         self._clock = clock
@@ -110,7 +112,7 @@ class LocalFrontier:
         self._path = path
         self._log = FrontierLog(path, private=private)
         self._asked = Pauses(path)
-        self.scope = Scope(selection)
+        self.scope = Scope(selection, overrides)
         self.found = Discovery(
             seen=self._seen,
             heaps=self._heaps,
@@ -301,9 +303,9 @@ class LocalFrontier:
             return opens if at is None else min(at, opens)
         return at
 
-    def rest_after(self, visit: Visit, took: float, pause: float) -> float:
-        """How long a site rests after a visit whose last download took so long."""
-        return max(self.schedule.wait(visit.site, took), pause)
+    def decide_rest(self, visit: Visit) -> float:
+        """A visit is about to end: how long its site rests then, for good."""
+        return self.schedule.decide(visit)
 
     @property
     def may_begin(self) -> bool:
@@ -318,17 +320,16 @@ class LocalFrontier:
         """The server has shown that it took the connection."""
         self.schedule.answered(visit, self._clock.now())
 
-    def leave(self, visit: Visit, *, took: float, pause: float = 0.0) -> None:
-        """The visit is over. `took` is its last download's time; `pause` is what the server, or its failure, asks
-        for.
-        """
+    def leave(self, visit: Visit, *, took: float = 0.0, pause: float = 0.0) -> None:
+        """The visit is over: its site rests, as was decided or is decided now."""
         site = visit.site
+        visit.took, visit.pause = took or visit.took, pause or visit.pause
         if visit.address:
-            site.took = took
+            site.took = visit.took
             site.address = visit.address
-        self.schedule.leave(visit, self._clock.now(), pause=pause)
-        if pause > 0:
-            self._asked.note(site.name, self._clock.wall() + pause)
+        self.schedule.leave(visit, self._clock.now())
+        if visit.pause > 0:
+            self._asked.note(site.name, self._clock.wall() + visit.pause)
         self._sites.changed.add(site.number)
         if self._heaps.arrays.length[site.number] == 0:
             self.found.forget(site)
@@ -358,14 +359,9 @@ class LocalFrontier:
             elif scheme != visit.scheme:
                 self._heaps.push(site.number, page)
                 return None
-            if not self.robots.allows(site, entry.url):
-                self.refuse(page, Reason.ROBOTS)
-                continue
-            if site.strikes >= self._selection.max_hostile:
-                self.refuse(page, Reason.SITE_HOSTILE)
-                continue
-            if self.scope.blacklist.rules and self.scope.blacklist.names(entry.url, site.name):
-                self.refuse(page, Reason.BLACKLISTED)
+            reason = self.refusal(site, entry.url)
+            if reason is not None:
+                self.refuse(page, reason)
                 continue
             visit.pages += 1
             self._spend(entry.kind)
@@ -375,6 +371,14 @@ class LocalFrontier:
             url_id = fingerprint(entry.url) if special is None else special.id(entry.url)
             return Turn(page, url_id, entry.url, entry.depth, entry.kind, entry.via, attempt, entry.steps)
         return None
+
+    def refusal(self, site: Site, url: str) -> Reason | None:
+        """Why a page is not fetched whose turn has come. Of most, nothing is known that a rule could look at."""
+        robots = self.robots.of(site, "https" if url[4] == "s" else "http")
+        if (robots is None or not robots.rules) and not site.strikes and not self.scope.blacklist.rules:
+            return None
+        page = Waiting(url=url, site=site.name, settings=site.settings, robots=robots, strikes=site.strikes)
+        return first_refusal(TURN, self.scope, page)
 
     def per_visit(self, site: Site) -> int:
         """K for a site: one page a visit where a crawl-delay is asked for."""
@@ -482,6 +486,16 @@ class LocalFrontier:
             _, via, _, _, kind, _ = self._log.entry(page)
         return kind == Kind.REDIRECT and via == target
 
+    def chain_from(self, turn: Turn) -> int:
+        """The id of the page where the chain of redirects began that led here; 0 where that is not known."""
+        page, via = turn.page, turn.via
+        for _ in range(turn.steps - 1):
+            page = self._chains.source(page)
+            if page < 0:
+                return 0
+            via = self._log.entry(page).via
+        return via
+
     def _take_back(self, key: int, *, once: bool = True) -> bool:
         """Forget that a page is done, as often as is wanted or once a run; False where it is to stay as it is."""
         if once and (key in self._returned or len(self._returned) >= _MOST_RETURNED):
@@ -498,7 +512,7 @@ class LocalFrontier:
     def refuse(self, page: int, reason: Reason) -> None:
         """A page whose turn had come is not fetched, by a rule."""
         self.refused[reason] += 1
-        self._pages.refused.append(page)
+        self._pages.refuse((page,), reason.value)
         if self.on_refused is not None:
             self.on_refused(self._log.entry(page), reason)
         if self.specials.of:

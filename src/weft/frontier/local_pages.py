@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from weft.compiled import reserve
 from weft.frontier.contract import Link
 from weft.frontier.discovery import Discovery
 from weft.frontier.log import Commit, FrontierLog, Replayed
-from weft.frontier.parcels import DONE, PENDING, REFUSED, Content, pages_of
+from weft.frontier.parcels import DONE, PENDING, Content, pages_of
 from weft.frontier.past import GONE, Past
 from weft.frontier.ranking import Ranking
 from weft.frontier.schedule import Schedule
@@ -55,7 +56,7 @@ class LocalPages:
         self.begun = reserve(heaps.arrays.length.size, np.bool_)  # by site: a page of it was settled or refused
         # Since the last commit.
         self.settled = array("I")
-        self.refused = array("I")
+        self._refused: dict[str, array[int]] = {}  # by reason
         self.replaced = array("I")
         self.delayed: list[tuple[int, int, float]] = []  # to be tried again: page, tries so far, wall time
 
@@ -70,13 +71,17 @@ class LocalPages:
     def pack(self, commit: Commit) -> None:
         """Write down what changed since the last commit."""
         commit.settled = self.settled.tobytes()
-        commit.refused = self.refused.tobytes()
+        commit.refused = {reason: pages.tobytes() for reason, pages in self._refused.items()}
         commit.replaced = self.replaced.tobytes()
         commit.delayed = self.delayed
         self.settled = array("I")
-        self.refused = array("I")
+        self._refused = {}
         self.replaced = array("I")
         self.delayed = []
+
+    def refuse(self, pages: Iterable[int], reason: str) -> None:
+        """Pages whose turn had come are not fetched, for a reason."""
+        self._refused.setdefault(reason, array("I")).extend(pages)
 
     def replace(self, key: int) -> bool:
         """Forget the page of a URL that is done, so that it can be found anew; False where it is yet to be fetched."""
@@ -179,7 +184,9 @@ class LocalPages:
     ) -> None:
         ours = page_of >= 0
         self.settled.frombytes(page_of[ours & (state == DONE)].astype(np.uint32).tobytes())
-        self.refused.frombytes(page_of[ours & (state == REFUSED)].astype(np.uint32).tobytes())
+        for reason, places in content.refused.items():
+            pages = page_of[np.frombuffer(places, np.uint32)]
+            self.refuse(pages[pages >= 0].tolist(), reason)
         self.begun[site_of[ours & (state != PENDING)]] = True
         now = self._clock.now()
         offset = self._clock.wall() - now

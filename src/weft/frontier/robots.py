@@ -1,4 +1,4 @@
-"""The robots.txt files of a local frontier's sites. In: files as they come. Out: what they allow, when they must be
+"""The robots.txt files of a local frontier's sites. In: files as they come. Out: what they say, when they must be
 asked for again, and the sitemaps that they name.
 
 A file is kept as far as it was read and is part of the next commit; whether it is obeyed is a setting of the crawl or
@@ -22,7 +22,6 @@ from weft.frontier.politeness import Politeness
 from weft.frontier.scope import Selection
 from weft.frontier.sites import RobotsRecord, Site, packed_robots, unpacked_robots
 from weft.parse.robots import ALLOW_ALL, DISALLOW_ALL, Robots, parse_robots
-from weft.urls import target_of
 
 MOST_READ = 256 << 20  # bytes that the files take which are kept ready: of some 25,000 sites
 Place = tuple[int, int]  # where a file stands in the log: its first byte, its length
@@ -73,11 +72,6 @@ class RobotsFiles:
             return True
         age = self._clock.wall() - had
         return age >= self._age or age < 0  # a clock that was set back knows no age
-
-    def allows(self, site: Site, url: str) -> bool:
-        """Does the site's robots.txt, as far as it is known, allow this URL?"""
-        robots = self.of(site, "https" if url[4] == "s" else "http")
-        return robots is None or robots.allows(target_of(url)) or not self.obeys(site)
 
     def of(self, site: Site, scheme: str) -> Robots | None:
         """What a site's robots.txt says, if it is known."""

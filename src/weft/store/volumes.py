@@ -46,6 +46,13 @@ class Storing:
         at_least=1,
         unit="bytes",
     )
+    part_seconds: float = setting(
+        60.0,
+        "a part of the columns is also sealed when it is so old, so that other programs see a crawl that runs; in a "
+        "long run when it is a twentieth of the run's age, so that parts do not pile up; 0: never",
+        at_least=0,
+        unit="seconds",
+    )
     store_credentials: bool = setting(
         False,
         "keep in the archive what was sent in confidence: values of headers that are settings or an application's, "

@@ -156,8 +156,8 @@ def test_robots__can_be_ignored_for_one_site(make: Any) -> None:
     frontier.add_seed("http://mine.example/private")
     visit, _ = take(frontier)
     assert not frontier.robots_due(visit.site, "http")
-    frontier.learn_robots(visit.site, "http", allowed=False, body=None)
-    assert frontier.robots.allows(visit.site, "http://mine.example/private")
+    frontier.learn_robots(visit.site, "http", allowed=True, body=b"User-agent: *\nDisallow: /private\n")
+    assert frontier.refusal(visit.site, "http://mine.example/private") is None
 
 
 def test_retry__comes_back_after_its_pauses_and_then_no_more(make: Any, clock: VirtualClock) -> None:
@@ -257,7 +257,7 @@ def test_nofollow_links__are_noted_and_counted_and_never_pages(make: Any) -> Non
 
 
 def test_nofollow_page__has_none_of_its_links_followed_unless_that_is_not_obeyed(make: Any) -> None:
-    """They are resolved all the same."""
+    """They are resolved all the same. What a single link asks for is obeyed or not with it."""
     frontier = make(politeness=NO_WAIT)
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
@@ -266,7 +266,7 @@ def test_nofollow_page__has_none_of_its_links_followed_unless_that_is_not_obeyed
     assert (found.targets, len(left.targets), frontier.known) == ([], 3, 1)
     assert frontier.found.refused[Reason.NOFOLLOW] == 3
     found, left = frontier.found.follow(visit.site, turn, page, obeyed=False)
-    assert (len(found.targets), len(left.targets), frontier.known) == (2, 1, 3)
+    assert (len(found.targets), len(left.targets), frontier.known) == (3, 0, 4)
 
 
 def test_labels__stay_with_their_links(make: Any) -> None:
@@ -399,7 +399,7 @@ def test_recover__stands_where_the_last_commit_stood(make: Any, clock: VirtualCl
     site = again.site(again.found.numbers["s0.example"])
     assert site.crawl_delay == 7.0
     assert site.jar.header("/", secure=False, now=clock.wall()) == "id=1"
-    assert not again.robots.allows(site, "http://s0.example/3")
+    assert again.refusal(site, "http://s0.example/3") is Reason.ROBOTS
     order = []
     while not again.done:
         while (following := again.visit()) is not None:

@@ -148,7 +148,7 @@ def test_load__site_rests_as_it_would_have(make: Any, clock: VirtualClock, tmp_p
     assert visit is not None
     assert (visit.site.name, visit.site.tls, visit.site.fetched) == ("www.a.example", "expired", 1)
     assert not second.robots_due(visit.site, "http")
-    assert not second.robots.allows(visit.site, "http://www.a.example/private/x")
+    assert second.refusal(visit.site, "http://www.a.example/private/x") is Reason.ROBOTS
 
 
 def test_load__retry_comes_when_it_is_due(make: Any, clock: VirtualClock, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def learned(frontier: LocalFrontier) -> list[Site]:
 def allowed(frontier: LocalFrontier, site: Site) -> tuple[bool, bool]:
     """What the site's robots.txt says about two URLs, the first of them forbidden."""
     asked = (f"http://{site.name}/{path}" for path in ("private", "public"))
-    return frontier.robots.allows(site, next(asked)), frontier.robots.allows(site, next(asked))
+    return frontier.refusal(site, next(asked)) is None, frontier.refusal(site, next(asked)) is None
 
 
 def read(sites: list[Site]) -> int:
@@ -43,7 +43,7 @@ def test_files__are_kept_read_as_long_as_there_is_room(make: Any) -> None:
     frontier.robots.most = 5 * size
     sites = learned(frontier)
     assert read(sites) == 5
-    assert frontier.robots.allows(sites[-5], f"http://{sites[-5].name}/")  # it was asked for by now
+    assert frontier.refusal(sites[-5], f"http://{sites[-5].name}/") is None  # it was asked for by now
     assert allowed(frontier, sites[0]) == (False, True)
     assert [bool(site.robots) for site in sites[-5:]] == [True, False, True, True, True]
     for site in sites:  # before a commit and after it, in the log's memory and on disk

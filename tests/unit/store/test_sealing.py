@@ -17,7 +17,8 @@ from tests.unit.store.test_store import Bench
 from warcio.archiveiterator import ArchiveIterator
 
 from weft.errors import WeftError
-from weft.model import Kind, Page, Parsed, Turn
+from weft.events import Fetched
+from weft.model import Kind, Outcome, Page, Parsed, Turn
 from weft.store.files import SETTLED, Mark, intact, sealed_as
 from weft.store.sealed import as_listed, final_files, listed
 from weft.store.sealing import seal, seal_leftovers
@@ -40,8 +41,8 @@ def put(store: Store, number: int) -> None:
     turn = Turn(number, number, url, 1, Kind.A, 0, 1)
     page = Page(url, 200, None, b"GET", HEAD, {}, b"%d" % number, "", "", "", 1e9, 1e9, 0.1, closed=False)
     stored = store.archive(turn, page, cut="")
-    options: dict[str, Any] = {"reason": None, "final": True, "cut": "", "closed_at": None, "wait": None}
-    store.note_page(turn, "a", 1, page, PARSED, stored, redirect=None, links=1, **options)
+    fetched = Fetched(Outcome(turn, page, PARSED, None), "a", 1, stored.digest, duplicate=False)
+    store.note_page(fetched, stored)
     store.note_links(number, [number + 1], [1])
     store.note_url(number, url)
 

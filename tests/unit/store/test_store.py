@@ -8,13 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
+from weft.clock import Clock, VirtualClock
 from weft.errors import UsageError, WeftError
-from weft.model import Kind, Page, Parsed, Reason, Turn
+from weft.events import Fetched
+from weft.model import Kind, Outcome, Page, Parsed, Reason, Turn
 from weft.store.digests import Digests
 from weft.store.files import SETTLED, Growing, Mark, intact
 from weft.store.reading import CrawlFiles, Linked
@@ -32,7 +35,7 @@ PARSED = Parsed("text/html", "utf-8", "en", "Title", "http://a/", [], [], follow
 class Bench:
     """A store with the few steps that tests take."""
 
-    def __init__(self, out: Path, worker: int = 0, **settings: Any) -> None:
+    def __init__(self, out: Path, worker: int = 0, clock: Clock | None = None, **settings: Any) -> None:
         out.mkdir(exist_ok=True)
         (out / "crawl.toml").touch()
         self.out = out
@@ -44,6 +47,7 @@ class Bench:
             chance=random.Random(0),
             url_of=lambda number: self.urls[number],
             worker=worker,
+            clock=clock,
         )
         self.files = CrawlFiles(out)
         self.marks = 0
@@ -67,14 +71,22 @@ class Bench:
     def put(self, number: int, body: bytes = b"", *, cut: str = "", **changes: Any) -> Stored:
         """Archive a page and write its row, as the loop does."""
         url = self.urls.setdefault(number, f"http://a/{number}")
-        turn = Turn(number, number, url, 1, Kind.A, 7, 1)
+        turn = changes.pop("turn", Turn(number, number, url, 1, Kind.A, 7, 1))
+        head, headers, parsed = (
+            changes.pop("head", HEAD),
+            changes.pop("headers", HEADERS),
+            changes.pop("parsed", PARSED),
+        )
         page = Page(
-            url, 200, None, b"GET", HEAD, HEADERS, body, cut, "192.0.2.1", "", WALL, WALL + number, 0.5, closed=False
+            url, 200, None, b"GET", head, headers, body, cut, "192.0.2.1", "", WALL, WALL + number, 0.5, closed=False
         )
         stored = self.store.archive(turn, page, cut=cut)
-        options: dict[str, Any] = {"reason": None, "final": True, "cut": cut, "redirect": None, "links": 3}
-        options |= {"closed_at": None, "wait": None} | changes
-        self.store.note_page(turn, "a", 1, page, PARSED, stored, **options)
+        judged = {"reason": None, "cut": cut} | {
+            name: changes.pop(name) for name in ("reason", "final", "redirect") if name in changes
+        }
+        outcome, duplicate = Outcome(turn, page, parsed, **judged), stored.duplicate_of > 0
+        row: dict[str, Any] = {"links": 3} | changes
+        self.store.note_page(Fetched(outcome, "a", 1, stored.digest, duplicate=duplicate, **row), stored)
         return stored
 
 
@@ -89,7 +101,7 @@ def bench(tmp_path: Path) -> Bench:
 
 def test_row__says_what_is_known_of_a_fetch(bench: Bench) -> None:
     """Every column has its value."""
-    stored = bench.put(5, b"hello", closed_at=WALL + 9, wait=2.5, redirect="http://b/", reason=Reason.STATUS_4XX)
+    stored = bench.put(5, b"hello", closed_at=WALL + 9, rest=2.5, redirect="http://b/", reason=Reason.STATUS_4XX)
     bench.seal()
     (row,) = pq.read_table(bench.out / "pages").to_pylist()
     assert {
@@ -122,21 +134,9 @@ def test_row__says_what_is_known_of_a_fetch(bench: Bench) -> None:
 def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
     """Nothing is made up."""
     page = Page("http://a/", 0, Reason.DNS_FAILED, b"", b"", {}, b"", "", "", "", 0.0, WALL, 0.0, closed=True)
-    bench.store.note_page(
-        Turn(1, 1, "http://a/", 0, Kind.SEED, 0, 1),
-        "a",
-        1,
-        page,
-        None,
-        None,
-        reason=Reason.DNS_FAILED,
-        final=False,
-        cut="",
-        closed_at=None,
-        wait=None,
-        redirect=None,
-        links=0,
-    )
+    turn = Turn(1, 1, "http://a/", 0, Kind.SEED, 0, 1)
+    fetched = Fetched(Outcome(turn, page, None, Reason.DNS_FAILED, final=False), "a", 1, "", duplicate=False)
+    bench.store.note_page(fetched, None)
     bench.seal()
     (row,) = pq.read_table(bench.out / "pages").to_pylist()
     known = {name for name, value in row.items() if value is not None}
@@ -145,7 +145,46 @@ def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
         "took",
         "via",
         "duplicate_of",
+        "redirects",
+        "redirected_from",
     }
+
+
+def test_row__has_what_the_answer_says_of_server_and_connection(bench: Bench) -> None:
+    """Headers as they were sent, of bounded length; the version by which it was answered."""
+    headers = {"server": "x" * 300, "retry-after": "Thu, 01 Jan 2026 00:00:00 GMT", "keep-alive": "timeout=5, max=9"}
+    bench.put(1, b"hello", head=b"HTTP/1.0 429 Too Many Requests\r\n\r\n", headers=headers, final=False)
+    bench.put(2, b"hello", head=b"HTTP/2 200\r\n\r\n", headers={})
+    bench.mark()
+    (row,), (bare,) = bench.files.rows(1), bench.files.rows(2)
+    assert (row["server"], row["retry_after"]) == ("x" * 200, headers["retry-after"])
+    assert (row["keep_alive"], row["http_version"]) == (headers["keep-alive"], "1.0")
+    assert (bare["server"], bare["retry_after"], bare["keep_alive"], bare["http_version"]) == (None, None, None, "2")
+
+
+def test_row__has_what_the_page_says_of_itself(bench: Bench) -> None:
+    """What it asks of robots, and the URL that it calls its own."""
+    parsed = msgspec.structs.replace(PARSED, canonical="http://a/c")
+    bench.put(1, b"hello", robots="noarchive,nofollow", parsed=parsed)
+    bench.put(2, b"hello")
+    bench.mark()
+    (row,), (bare,) = bench.files.rows(1), bench.files.rows(2)
+    assert (row["robots"], row["canonical"]) == ("noarchive,nofollow", "http://a/c")
+    assert (bare["robots"], bare["canonical"]) == (None, None)
+
+
+def test_row__joins_the_ends_of_a_chain_of_redirects(bench: Bench) -> None:
+    """The page at its end has how long it was, and where it began."""
+    bench.put(1, b"", redirect="http://a/2")
+    bench.put(
+        2, b"", redirect="http://a/3", turn=Turn(2, 2, "http://a/2", 1, Kind.REDIRECT, 1, 1, 1), redirected_from=1
+    )
+    bench.put(3, b"end", turn=Turn(3, 3, "http://a/3", 1, Kind.REDIRECT, 2, 1, 2), redirected_from=1)
+    bench.put(4, b"map", turn=Turn(4, 4, "http://a/4", 1, Kind.MAP, 2, 1, 2))
+    bench.seal()
+    rows = {row["id"]: row for row in pq.read_table(bench.out / "pages").to_pylist()}
+    assert [(row["redirects"], row["redirected_from"]) for row in rows.values()] == [(0, 0), (1, 1), (2, 1), (0, 0)]
+    assert rows[rows[3]["redirected_from"]]["url"] == "http://a/1"
 
 
 def test_duplicate__refers_to_what_was_stored_first(bench: Bench) -> None:
@@ -310,6 +349,46 @@ def test_roll__closes_what_is_full_and_nothing_else(tmp_path: Path) -> None:
     assert [row["id"] for row in pq.read_table(bench.out / "pages").to_pylist()] == list(range(300))
     for number in (0, 150, 299):
         assert bench.files.record(bench.files.rows(number)[0]).body == random.Random(number).randbytes(1000)
+
+
+def test_part__is_sealed_when_it_is_old_and_all_tables_at_once(tmp_path: Path) -> None:
+    """A slow crawl can be seen by others while it runs, as it was at one commit; 0 seconds mean: by size alone."""
+    for seconds, seen in ((60.0, 5), (0.0, 0)):
+        clock = VirtualClock(1000.0)
+        bench = Bench(tmp_path / f"crawl-{seconds}", clock=clock, part_seconds=seconds)
+        for number in range(10):
+            bench.put(number, b"%d" % number)
+            bench.store.note_links(number, [number + 1], [1])
+            bench.store.note_url(number, f"http://a/{number}")
+            bench.mark()
+            bench.store.roll()
+            bench.store.seal(bench.marks)
+            clock.advance(15.0)
+        for table in ("pages", "links", "urls"):
+            parts = [pq.read_table(path).num_rows for path in sorted((bench.out / table).glob("*.parquet"))]
+            assert sum(parts) == seen, f"{table} of parts sealed after {seconds} s"
+        bench.seal()
+        assert pq.read_table(bench.out / "pages")["id"].to_pylist() == list(range(10))
+
+
+def test_parts__of_a_long_and_slow_run_are_few_and_hide_no_more_than_its_last_twentieth(tmp_path: Path) -> None:
+    """Their age grows with the run's."""
+    clock = VirtualClock()
+    bench = Bench(tmp_path / "crawl", clock=clock)
+    step, hours = 30.0, 12
+    hidden = []
+    for number in range(int(hours * 3600 / step)):
+        bench.store.note_url(number, "http://a/")
+        bench.mark()
+        bench.store.roll()
+        bench.store.seal(bench.marks)
+        if number % 40 == 39:
+            seen = sum(pq.read_metadata(path).num_rows for path in bench.files.parts("urls")[0])
+            hidden.append((number + 1 - seen) * step / max(60.0, clock.now() / 20))
+        clock.advance(step)
+    parts = len(bench.files.parts("urls")[0])
+    assert 40 < parts < 110
+    assert max(hidden) <= 1 + (SETTLED + 2) * step / 60
 
 
 # --- what an earlier run left ---
