@@ -28,6 +28,7 @@ from weft.frontier.contract import GlobalFrontier, Orders, Report
 from weft.store.files import SETTLED
 
 _TICK = 0.01  # seconds: timers that are due closer together than this are served together
+_BIT = 0.01  # seconds of what comes from others that are taken in before visits have their turn
 _LOOK = 0.05  # seconds between two looks at whether something is to be done
 
 
@@ -151,7 +152,7 @@ class Worker:
         helped = bool(orders.messages or orders.lent or orders.allowance)
         self._hurry = 0.1 if helped else min(self._hurry * 2, self._limits.commit_every)
         self._loop.lease = asked + self._lease
-        self._obey(orders)
+        await self._obey(orders)
         if self._sealed is not None and self._sealed.done():
             self._sealed.result()
             self._sealed = None
@@ -180,9 +181,13 @@ class Worker:
         report.statistics = msgspec.msgpack.encode(self.statistics())
         return report
 
-    def _obey(self, orders: Orders) -> None:
-        frontier = self._wires.frontier
-        frontier.obey(orders)
+    async def _obey(self, orders: Orders) -> None:
+        frontier, clock = self._wires.frontier, self._wires.clock
+        until = clock.now() + _BIT
+        for _ in frontier.obeying(orders):  # a message may have a hundred thousand links
+            if clock.now() > until:
+                await asyncio.sleep(0)
+                until = clock.now() + _BIT
         self._wires.gate.forbid(frontier.scope.blacklist.ranges)
         frontier.allowance = orders.allowance
         if orders.over:

@@ -10,7 +10,7 @@ changed of it into the next commit, and takes it back when the log is read again
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -58,6 +58,7 @@ CAPACITY = 1 << 27  # pages that a worker can know
 _MOST_RETURNED = 1 << 20  # pages that are fetched again because a redirect led back to them
 _MOST_REMEMBERED = 16  # sites that answered in an earlier run
 _MOST_REFUSALS = 500  # in one go, so that a long queue of forbidden pages does not stop the loop
+_LINKS_IN_A_BIT = 64  # of another worker, that are taken in at once
 _LONGEST_REFUSING = 0.005  # seconds, for the same
 
 
@@ -780,6 +781,13 @@ class LocalFrontier:
 
     def obey(self, orders: Orders) -> None:
         """Do as the global frontier says."""
+        for _ in self.obeying(orders):
+            pass
+
+    def obeying(self, orders: Orders) -> Iterator[None]:
+        """The same bit by bit: others may have their turn in between, but nothing is committed before the end. Until
+        then no message counts as taken in, so that it is given again if the worker dies.
+        """
         now = self._clock.now()
         offset = self._clock.wall() - now
         for url in orders.scope:
@@ -789,7 +797,7 @@ class LocalFrontier:
         self.pace.set(orders.speed, now)
         self.pace.paused = orders.paused
         for message in orders.messages:
-            self._take(message)
+            yield from self._take(message)
         for address in orders.taken_already:
             self._departures.move_to(address)
         self.schedule.lend([(address, wall - offset) for address, wall in orders.lent], orders.recalled, now)
@@ -798,12 +806,15 @@ class LocalFrontier:
             self.schedule.second_pass(now)
         self._mail.read(orders)
 
-    def _take(self, message: Message) -> None:
-        new = {group for group in message.groups if self.holdings.check_out(group)}
-        for parcel in message.parcels:
-            if parcel.group in new:  # else it came before, and more is known of it by now
-                self._arrivals.load(parcel)
-        for link in message.links:
+    def _take(self, message: Message) -> Iterator[None]:
+        parcels = {parcel.group: parcel for parcel in message.parcels}
+        for group in message.groups:
+            if self.holdings.check_out(group) and group in parcels:  # else it came before, and more is known by now
+                self._arrivals.load(parcels[group])  # before anybody can lead to one of its sites
+            yield
+        for number, link in enumerate(message.links):
+            if number % _LINKS_IN_A_BIT == 0:
+                yield
             if link.kind == Kind.ROBOTS:
                 self._errands.take(link)
             elif not link.again or self._take_back(self._seen.keyed.of(link.url), once=link.kind == Kind.REDIRECT):
