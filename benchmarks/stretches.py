@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import description, peak_mb
 from tests.hostile.answers import ATTACKS, Attack, innocent, served
 
+from benchmarks.machine import description, peak_mb
 from weft.clock import SystemClock
 from weft.config import Settings
 from weft.directory import Plan, write_settings
