@@ -15,7 +15,7 @@ from weft.frontier.log import Commit
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
-from weft.frontier.shared.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Found, Message, Orders
+from weft.frontier.shared.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Found, Message, Notice, Orders
 from weft.frontier.sites import Errand, Overrides, SiteSettings
 from weft.model import Kind, Reason, Turn
 from weft.ordering.larger_sites_first import LargerSitesFirst
@@ -931,7 +931,7 @@ def test_message__is_taken_in_bit_by_bit_and_counts_when_all_of_it_is(make: Any)
     """Others have their turn in between; a worker that dies there is given the message again."""
     frontier = make()
     frontier.recover(Begun(1, 0, alone=False))
-    links = [Found(f"http://a.example/{number}", Kind.A, 1, 1) for number in range(1000)]
+    links: list[Notice] = [Found(f"http://a.example/{number}", Kind.A, 1, 1) for number in range(1000)]
     bits = frontier.obeying(Orders(messages=[Message(groups=["a.example"], notices=links)], taken=7))
     known = []
     for _ in bits:
