@@ -60,7 +60,7 @@ def robots(*lines: str) -> Answer:
 
 def ignore_disallow(patch: Patch) -> None:
     """Nothing is disallowed."""
-    patch.setattr(RobotsFiles, "allows", lambda *_: True)
+    patch.setattr(Robots, "allows", lambda *_: True)
 
 
 def take_the_first_rule(patch: Patch) -> None:
