@@ -20,6 +20,7 @@ import msgspec
 from weft.clock import Clock, SystemClock
 from weft.engine.progress import Counts, Statistics
 from weft.engine.vitals import lives, process_of
+from weft.engine.watchdog import most_workers
 from weft.errors import UsageError
 from weft.frontier.blacklist import usable_rule
 from weft.frontier.pace import Speed
@@ -86,6 +87,8 @@ class Status(msgspec.Struct, kw_only=True):
     truncated: dict[str, dict[str, int]]  # cut by a limit, of pages, requisites and robots.txt: by length or time
     not_collected: dict[str, int]  # by media type, the most frequent first: what --types would take
     duplicates: int  # pages whose content was stored before
+    copies: int  # contents that two workers stored at the same time, before either knew of the other's
+    unremembered: int  # contents that are stored whenever they come: there is no room to remember more
     max_bytes_page: int  # where bodies are cut
     speed: str  # as it was said
     pages_target: float | None  # a second, at this moment
@@ -155,6 +158,29 @@ class Managed:
         if not Speed.parse(text).rules:
             raise UsageError("this is no speed", todo="write such as '200 pages/s', or none for no limit")
         self._shared.set_speed(text.strip())
+
+    # Workers.
+
+    @property
+    def workers(self) -> int:
+        """How many workers the run has, or is about to have."""
+        return self._shared.state().wanted
+
+    def set_workers(self, count: int) -> None:
+        """Have the run go on with so many workers; the next run has as many as its command says."""
+        state = self._shared.state()
+        if not self.running:
+            raise UsageError("the crawl does not run", where=str(self.out), todo="give --workers when it goes on")
+        if not state.watched:
+            raise UsageError(
+                "the crawl runs in the process of who started it, which has one worker",
+                where=str(self.out),
+                todo="start it with weft crawl, or with more than one worker",
+            )
+        most = most_workers()
+        if not 1 <= count <= most:
+            raise UsageError(f"{count} workers were asked for", todo=f"give 1 to {most}")
+        self._shared.want_workers(count)
 
     # Blacklist.
 
@@ -247,6 +273,8 @@ class Managed:
             },
             not_collected=_most_first(counts.unwanted),
             duplicates=counts.duplicates,
+            copies=counts.copies,
+            unremembered=counts.unremembered,
             max_bytes_page=load_toml(self.out / "crawl.toml").get("selection", {}).get("max_bytes_page", 0),
             speed=self.speed,
             pages_target=pages,
