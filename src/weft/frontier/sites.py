@@ -9,7 +9,7 @@ import msgspec
 
 from weft.fetch.cookies import Cookie, Jar
 from weft.fetch.headers import check_headers, headers_complaint
-from weft.parse.robots import ALLOW_ALL, DISALLOW_ALL, Robots, parse_robots
+from weft.parse.robots import ALLOW_ALL, Robots, parse_robots
 from weft.settings import setting
 from weft.urls import host_of, registered_domain
 
@@ -62,10 +62,9 @@ class Overrides:
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):
-    """A robots.txt as it was had: when, and what it said; `body` is None where the status alone decides."""
+    """A robots.txt as it was had: when, and what it said; `body` is None where there is none, and all is allowed."""
 
     fetched_at: float  # wall time
-    allowed: bool  # what holds where there is no body
     body: bytes | None
 
 
@@ -77,7 +76,7 @@ _record = msgspec.msgpack.Decoder(RobotsRecord).decode
 def packed_robots(record: RobotsRecord) -> bytes:
     """A robots.txt as it is written down: compressed where it is large.
 
-    >>> len(packed_robots(RobotsRecord(0.0, True, b"Disallow: /a " * 40_000))) < 100
+    >>> len(packed_robots(RobotsRecord(0.0, b"Disallow: /a " * 40_000))) < 100
     True
     """
     data = _encode(record)
@@ -176,10 +175,7 @@ class Site:
 
     def learn_robots(self, scheme: str, record: RobotsRecord, agent: str) -> Robots:
         """Take a robots.txt in."""
-        if record.body is None:
-            robots = ALLOW_ALL if record.allowed else DISALLOW_ALL
-        else:
-            robots = parse_robots(record.body, agent)
+        robots = ALLOW_ALL if record.body is None else parse_robots(record.body, agent)
         self.robots[scheme] = robots
         self.robots_at[scheme] = record.fetched_at
         return robots
