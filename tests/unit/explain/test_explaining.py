@@ -32,6 +32,7 @@ def check_crawl(plan: Plan, folder: Path) -> int:
             for url in urls:
                 check_url(crawl, url, explainer, ledger)
             check_order(crawl, ledger)
+            check_unfound(crawl, explainer)
         finally:
             ledger.close()
     finally:
@@ -75,6 +76,17 @@ def check_order(crawl: Crawl, ledger: Ledger) -> None:
             assert standing is not None
             assert standing.order is not None
             assert standing.order.on_site == place, frontier.url_of(page)
+
+
+def check_unfound(crawl: Crawl, explainer: Explainer) -> None:
+    """What nobody has linked to yet would be refused for the reason that is given for it, or let in."""
+    for url in URLS[crawl.plan.draw % len(URLS) :]:
+        first, *more = explainer.ways.judge(url)
+        if not (first.source or more or url in crawl.plan.seeds or crawl.frontier.knows(url)):
+            said = crawl.frontier.offer(url, Kind.A, 1, 0)
+            assert said is first.reason, url
+            if said is None:  # from now on the frontier knows more than was written down
+                return
 
 
 def explained(examples: int, folder: Path) -> int:
