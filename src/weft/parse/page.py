@@ -14,7 +14,7 @@ import msgspec
 from weft.model import Kind, Page, Parsed, Reason
 from weft.parse.css import css_links
 from weft.parse.decode import charset_of, decode_content
-from weft.parse.directives import NOTHING_ASKED, head_directives
+from weft.parse.directives import NOTHING_ASKED, Directives, head_directives
 from weft.parse.html import parse_html
 from weft.parse.media import CSS, FEEDS, HTML, detect_type
 from weft.parse.options import Reading
@@ -42,6 +42,10 @@ class Parser:
         coding = page.headers.get("content-encoding", "")
         return decode_content(page.body, coding, self._settings.max_expanded_bytes) if coding else (page.body, None)
 
+    def asked(self, page: Page) -> Directives:
+        """What the header of an answer asks of robots."""
+        return head_directives(page.head, self._agent) if "x-robots-tag" in page.headers else NOTHING_ASKED
+
     def parse(self, page: Page, kind: int) -> Parsed:
         """Read a page; `LargePage` is raised where that should rather be done apart."""
         parsed = self._parse(page, kind)
@@ -51,12 +55,12 @@ class Parser:
         body, reason = self._decoded(page, kind)
         declared, _, parameters = page.headers.get("content-type", "").partition(";")
         found = detect_type(declared, body)
+        header = self.asked(page)
         if reason is not None and (kind != Kind.MAP or reason is not Reason.EXPANSION):
             # A part of what expands without end is worth no more than the rest of it; that of a long list is.
-            return _nothing(page, found, reason)
-        header = head_directives(page.head, self._agent) if "x-robots-tag" in page.headers else NOTHING_ASKED
+            return _nothing(page, found, header, reason)
         if kind == Kind.MAP:
-            return self._sitemap(page, body, reason)
+            return self._sitemap(page, body, header, reason)
         most, briefly = self._settings.max_links, self._largest is not None
         if found in HTML:
             self._check(body, self._largest)
@@ -76,15 +80,15 @@ class Parser:
             self._check(body, _LISTING)
             listed = parse_sitemap(body, most=most)
             links: list[tuple[str, int]] = [(url, Kind.FEED) for url in listed.pages]
-            return _listing(page, found, links, listed.left_out, follow=header.follow, reason=_harm(listed))
+            return _listing(page, found, header, links, listed.left_out, reason=_harm(listed))
         if found in CSS and kind >= Kind.IMAGE:
             self._check(body, _LISTING)
             charset = charset_of(body, _charset_parameter(parameters))
             links = css_links(body.decode(charset, "replace"))
-            return _listing(page, found, links[:most], max(0, len(links) - most), follow=header.follow)
+            return _listing(page, found, header, links[:most], max(0, len(links) - most))
         if found.startswith("text/"):
-            return _nothing(page, found, None, charset_of(body, _charset_parameter(parameters)))
-        return _nothing(page, found, None)
+            return _nothing(page, found, header, None, charset_of(body, _charset_parameter(parameters)))
+        return _nothing(page, found, header, None)
 
     def _decoded(self, page: Page, kind: int) -> tuple[bytes, Reason | None]:
         """The content, where it can be had without holding up others."""
@@ -109,7 +113,7 @@ class Parser:
         if self._largest is not None and largest is not None and len(body) > largest:
             raise LargePage
 
-    def _sitemap(self, page: Page, body: bytes, reason: Reason | None) -> Parsed:
+    def _sitemap(self, page: Page, body: bytes, header: Directives, reason: Reason | None) -> Parsed:
         if body.startswith(_GZIP):
             body, reason = self._expanded(body, "gzip", max(self._settings.max_expanded_bytes, _MOST_OF_A_SITEMAP))
         self._check(body, _LISTING)
@@ -117,7 +121,8 @@ class Parser:
         links: list[tuple[str, int]] = [(url, Kind.MAP) for url in listed.maps]
         links += [(url, Kind.SITEMAP) for url in listed.pages]
         found = "text/xml" if body[:100].lstrip().startswith(b"<") else "text/plain"
-        return _listing(page, found, links, listed.left_out, follow=True, reason=_harm(listed) or reason)
+        read = _listing(page, found, header, links, listed.left_out, reason=_harm(listed) or reason)
+        return read if read.follow else msgspec.structs.replace(read, follow=True)  # it is made to be followed
 
 
 def _shortened(parsed: Parsed) -> Parsed:
@@ -167,11 +172,29 @@ def _charset_parameter(parameters: str) -> str:
     return ""
 
 
-def _nothing(page: Page, found: str, reason: Reason | None, charset: str = "") -> Parsed:
-    return Parsed(found, charset, "", "", page.url, [], [], follow=True, reason=reason)
+def _nothing(page: Page, found: str, header: Directives, reason: Reason | None, charset: str = "") -> Parsed:
+    return Parsed(found, charset, "", "", page.url, [], [], follow=True, reason=reason, robots=header.text)
 
 
 def _listing(
-    page: Page, found: str, links: list[tuple[str, int]], left_out: int, *, follow: bool, reason: Reason | None = None
+    page: Page,
+    found: str,
+    header: Directives,
+    links: list[tuple[str, int]],
+    left_out: int,
+    *,
+    reason: Reason | None = None,
 ) -> Parsed:
-    return Parsed(found, "", "", "", page.url, links, [], follow=follow, reason=reason, left_out=left_out)
+    return Parsed(
+        found,
+        "",
+        "",
+        "",
+        page.url,
+        links,
+        [],
+        follow=header.follow,
+        reason=reason,
+        left_out=left_out,
+        robots=header.text,
+    )

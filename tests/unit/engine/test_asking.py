@@ -13,8 +13,8 @@ import pytest
 from tests.scripted import PlainNames
 
 from weft.clock import VirtualClock
+from weft.engine.asker import Asker
 from weft.engine.drive import Ask
-from weft.engine.exchange import Asker
 from weft.engine.gate import Gate, Identity
 from weft.engine.loop import Loop
 from weft.engine.marker import Marker
@@ -120,7 +120,7 @@ class Crawl:
                 parser=Parser(Reading(), "weft"),
                 apart=apart,
                 marker=self.marker,
-                store=Store(folder, Storing(), info={}, chance=random.Random(0), url_of=self.frontier.url_of),
+                store=Store(folder, Storing(), info={}, chance=random.Random(0)),
                 asker=Asker("weft", self.frontier.scope.wanted, max_bytes=10**6, encodings=""),
                 gate=Gate(Identity(contact="mailto:me@example.org", allow_address=("192.0.2.0/24",)), ()),
                 bus=bus,
@@ -156,7 +156,8 @@ class Crawl:
 
     def reasons(self, url: str) -> set[Reason | None]:
         """What came of a URL."""
-        return {event.reason for event in self.events if isinstance(event, Fetched) and event.turn.url == url}
+        outcomes = [event.outcome for event in self.events if isinstance(event, Fetched)]
+        return {outcome.reason for outcome in outcomes if outcome.turn.url == url}
 
 
 @pytest.fixture
@@ -267,7 +268,7 @@ def test_site__that_waits_in_vain_rests_as_one_that_failed(crawl: Callable[..., 
     run.frontier.add_seed("http://a.example/")
     run.loop.pump()
     for _ in range(40):
-        run.frontier.holdings.batch.links.clear()  # they go to another worker, which never answers
+        run.frontier.holdings.notices.clear()  # they go to another worker, which never answers
         at = run.frontier.next_event()
         if at is None:
             break

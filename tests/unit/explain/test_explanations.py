@@ -9,10 +9,10 @@ from tests.unit.explain.crawls import Crawl, Plan
 from tests.unit.frontier.conftest import parsed
 
 from weft.explain import Explanation
-from weft.frontier.contract import Message, Orders
 from weft.frontier.inspect import Ledger
 from weft.frontier.parcels import parcels_of
 from weft.frontier.scope import Selection
+from weft.frontier.shared.contract import Message, Orders
 from weft.frontier.sites import SiteSettings
 from weft.model import Kind, Reason
 
@@ -134,7 +134,7 @@ def test_reason__of_a_refused_page_goes_with_it_to_another_worker(tmp_path: Path
     other = Crawl(PLAN, tmp_path / "other").frontier
     other.recover()
     parcels = list(parcels_of(crawl.crawl.path))
-    other.obey(Orders(messages=[Message(groups=[parcel.group for parcel in parcels], parcels=parcels)], taken=1))
+    other.obey(Orders(messages=[Message(groups=[parcel.group for parcel in parcels], parcels=parcels)]))
     other.commit(marks={})
     ledger = Ledger(tmp_path / "other" / "frontier.log")
     standing = ledger.standing("http://a.example/2")
