@@ -23,7 +23,7 @@ from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
 from weft.frontier.sites import Overrides
-from weft.model import Page, Turn
+from weft.model import Outcome, Page, Turn
 from weft.ordering.breadth_first import BreadthFirst
 from weft.parse.options import Reading
 from weft.parse.page import Parser
@@ -115,15 +115,16 @@ def main() -> None:
         stored = store.archive(*unnumbered[0], cut="")
 
         def row(turn: Turn, page: Page) -> None:
-            fetched = Fetched(turn, "site", 1, page, parsed[turn.page], None, True, stored.digest, False)
-            store.note_page(fetched, stored)
+            outcome = Outcome(turn, page, parsed[turn.page], None)
+            store.note_page(Fetched(outcome, "site", 1, stored.digest, duplicate=False, links=22), stored)
 
         best("row of pages", row, pages)
         links = {turn.page: follow(sites[turn.url], turn, parsed[turn.page])[0][:2] for turn, _ in pages}
         best("rows of links", lambda turn, _p: store.note_links(turn.id, *links[turn.page]), pages)
 
         def line(turn: Turn, page: Page) -> str:
-            return log_line(Fetched(turn, "site", 1, page, parsed[turn.page], None, True, "sha1:x", False))
+            outcome = Outcome(turn, page, parsed[turn.page], None)
+            return log_line(Fetched(outcome, "site", 1, "sha1:x", duplicate=False))
 
         best("line of the log", line, pages)
 

@@ -18,9 +18,9 @@ class SiteKeywords(TypedDict, total=False):
     max_pages: int | None
     """Pages of this site."""
     max_depth: int | None
-    """Links away from a seed."""
+    """Links away from a seed, in place of the crawl's max_depth."""
     robots: Literal["obey", "ignore"] | None
-    """What to do about robots.txt."""
+    """What to do about robots.txt, robots meta tags and nofollow."""
     headers: dict[str, str] | None
     """Further headers of every request to it; a value env:NAME is taken from the environment."""
 

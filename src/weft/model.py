@@ -1,7 +1,7 @@
 """The values that cross borders, and the words they are made of.
 
-Values only move to the right: `seeds → frontier → Turn → fetch → Page → parse → Parsed → store → Record →
-frontier`. They are frozen; a stage returns a new value and never edits the one it was given.
+Values only move to the right: `frontier → Turn → fetch → Page → parse → Parsed → judge → Outcome → store, frontier`.
+They are frozen; a stage returns a new value and never edits the one it was given.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ class Reason(Enum):
 
     def __str__(self) -> str:
         return str(self.value)
+
+    __hash__ = object.__hash__  # each is one object; an enumeration's own takes ten times as long
 
     @classmethod
     def named(cls, text: str) -> Reason:
@@ -179,3 +181,17 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     left_out: int = 0  # links beyond the limit of a page, which are not among these
     robots: str = ""  # what it asks of robots, its header included, as `parse.directives` writes it
     canonical: str = ""  # the URL that it calls its own, in normal form; "" where it names none
+
+
+class Outcome(msgspec.Struct, frozen=True, gc=False):
+    """What came of a turn, judged: whatever is done about it follows from this."""
+
+    turn: Turn
+    page: Page
+    parsed: Parsed | None  # what is in it, where there was something to read
+    reason: Reason | None  # why it counts as failed
+    redirect: str | None = None  # where it leads, in normal form
+    cut: str = ""  # how its content is not whole, as WARC-Truncated says it
+    pause: float = 0.0  # seconds that the server asks to be left alone for
+    final: bool = True  # False when it will be tried again
+    again: bool = False  # by the site's next visit, without a pause of its own

@@ -7,72 +7,41 @@ told to, by a line, it follows the links of what it is given until the crawl is 
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from weft.clock import Clock, SystemClock
-from weft.frontier.contract import Batch, GlobalFrontier, Link, Message, Orders, Parcel, Report
-from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.shared.contract import (
+    Batch,
+    Exchanging,
+    Found,
+    Message,
+    Notice,
+    Orders,
+    Parcel,
+    Report,
+    SharedFrontier,
+)
+from weft.frontier.shared.opening import create_frontier, open_frontier
 from weft.model import Kind
 
-IMPLEMENTATIONS = ("embedded",)
-
-
-class Managed(GlobalFrontier, Protocol):
-    """A global frontier with what whoever runs the crawl can do."""
-
-    def prepare(
-        self,
-        workers: int,
-        *,
-        max_pages: int | None,
-        max_bytes: int | None = None,
-        max_time: float | None = None,
-        speed: str | None = None,
-    ) -> None:
-        """A run begins with so many workers."""
-        ...
-
-    def add(self, urls: Iterable[str]) -> None:
-        """Add seeds."""
-        ...
-
-    def change_blacklist(self, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
-        """Change the rules of the blacklist."""
-        ...
-
-    def set(self, name: str, value: Any) -> None:
-        """Say something to all workers."""
-        ...
-
-    def surplus(self) -> list[int]:
-        """Workers of earlier runs that still hold something."""
-        ...
-
-    def lists(self) -> dict[str, int]:
-        """How many sites are in which list."""
-        ...
-
-    def scope(self) -> list[str]:
-        """What is in the scope."""
-        ...
+IMPLEMENTATIONS = ("sqlite",)
 
 
 def created(implementation: str, folder: Path, *, by_size: bool, seeds: Iterable[str]) -> str:
     """Make a global frontier; where it is."""
-    assert implementation == "embedded"
-    EmbeddedFrontier.create(folder / "frontier.db", by_size=by_size, seeds=seeds)
-    return str(folder / "frontier.db")
+    assert implementation == "sqlite"
+    create_frontier(folder, by_size=by_size, seeds=seeds)
+    return str(folder)
 
 
-def opened(implementation: str, place: str, clock: Clock) -> Managed:
+def opened(implementation: str, place: str, clock: Clock) -> SharedFrontier:
     """Open a global frontier, as each process does."""
-    assert implementation == "embedded"
-    return EmbeddedFrontier(Path(place), clock)
+    assert implementation == "sqlite"
+    return open_frontier(Path(place), clock)
 
 
 def group_of(url: str) -> str:
@@ -80,18 +49,18 @@ def group_of(url: str) -> str:
     return url.split("/")[2]
 
 
-def to(url: str, via: int = 1, depth: int = 1) -> Link:
+def to(url: str, via: int = 1, depth: int = 1) -> Found:
     """A link as a worker finds it."""
-    return Link(url, Kind.A, depth, via)
+    return Found(url, Kind.A, depth, via)
 
 
 class Peer:
     """One worker: it takes in what it is given and commits it at once."""
 
-    def __init__(self, frontier: GlobalFrontier, number: int) -> None:
+    def __init__(self, frontier: Exchanging, number: int) -> None:
         self.frontier = frontier
         self.number = number
-        self.begun = frontier.begin(number, pid=os.getpid())
+        self.begun = frontier.begin(number)
         self.taken = 0
         self.settled = 0
         self.scope = 0
@@ -99,23 +68,28 @@ class Peer:
         self.batches: list[Batch] = []  # to be applied
         self.last = self.begun.applied
         self.groups: list[str] = []  # checked out, in order
-        self.links: list[Link] = []  # that came, in order
+        self.notices: list[Notice] = []  # that came, in order
         self.parcels: list[Parcel] = []
 
     def __repr__(self) -> str:
         return f"Peer({self.number}, {len(self.groups)} groups, {len(self.links)} links)"
 
     @property
+    def links(self) -> list[Found]:
+        """The links that came, in order."""
+        return [notice for notice in self.notices if isinstance(notice, Found)]
+
+    @property
     def urls(self) -> list[str]:
         """What it was given, in order."""
         return [link.url for link in self.links]
 
-    def commit(self, *links: Link, **said: Any) -> Batch:
+    def commit(self, *links: Found, **said: Any) -> Batch:
         """Have something to say with the next exchange, until it is heard."""
         self.last += 1
         batch = Batch(self.last, **said)
         for link in links:
-            batch.links.setdefault(group_of(link.url), []).append(link)
+            batch.notices.setdefault(group_of(link.url), []).append(link)
         self.batches.append(batch)
         return batch
 
@@ -138,7 +112,7 @@ class Peer:
     def take(self, message: Message) -> None:
         """Take a message in."""
         self.groups += message.groups
-        self.links += message.links
+        self.notices += message.notices
         self.parcels += message.parcels
 
 

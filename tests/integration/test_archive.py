@@ -21,7 +21,7 @@ from warcio.archiveiterator import ArchiveIterator
 from weft.errors import WeftError
 from weft.events import Fetched
 from weft.fetch.headers import parse_head
-from weft.model import Kind, Page, Parsed, Turn
+from weft.model import Kind, Outcome, Page, Parsed, Turn
 from weft.store.files import SETTLED, intact
 from weft.store.reading import CrawlFiles
 from weft.store.store import Store
@@ -80,8 +80,8 @@ class Archive:
         page = Page(url, status, None, REQUEST, head, headers, body, "", "192.0.2.1", "", wall, wall, 0.1, closed=False)
         turn = Turn(number, number, url, 1, Kind.A, 0, 1)
         stored = self.store.archive(turn, page, cut=cut)
-        fetched = Fetched(turn, "site.test", 1, page, PARSED, None, True, stored.digest, False)
-        self.store.note_page(fetched, stored)
+        outcome = Outcome(turn, page, PARSED, None, cut=cut)
+        self.store.note_page(Fetched(outcome, "site.test", 1, stored.digest, duplicate=False), stored)
 
     def commit(self) -> None:
         """Write everything and close what is full, as a commit does."""

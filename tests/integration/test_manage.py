@@ -100,13 +100,13 @@ def test_lease__that_is_not_renewed_ends_the_visits_until_it_is(bed: Bed, tmp_pa
     """Workers that cannot reach the global frontier go on for half of `hung_after`, then wait for it."""
     out = tmp_path / "crawl"
     with running(bed, out, "150 pages/s", "--hung-after", "12") as siege:
-        hub = sqlite3.connect(out / "frontier.db", isolation_level=None)
-        hub.execute("begin immediate")
+        shared = sqlite3.connect(out / "frontier.db", isolation_level=None)
+        shared.execute("begin immediate")
         held = time.time()
         wait_for(held + 9.5)
-        hub.execute("rollback")
+        shared.execute("rollback")
         released = time.time()
-        hub.close()
+        shared.close()
         assert requests(bed, held + 1, held + 4), "it goes on for a while"
         assert requests(bed, held + 8, held + 9.5) == []
         wait_until(lambda: len(requests(bed, released)) > 20, "the crawl does not go on", within=2 * WITHIN)

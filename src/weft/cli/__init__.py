@@ -62,7 +62,7 @@ _COMMANDS = (
         "Show the log of a crawl: time, result, bytes, seconds, kind, depth, attempt, URL, type, address, digest, via.",
     ),
     ("", "query", "query:query", "Ask the columns of a crawl in SQL."),
-    ("", "audit", "audit:audit", "Prove that no rule of politeness was broken, or list where one was."),
+    ("", "audit", "audit:audit", "Hold every request against the rules of politeness, and list where one was broken."),
     ("", "simulate", "simulate:simulate", "Simulate crawls of a graph, one for each ordering, and compare them."),
     ("", "doctor", "doctor:doctor", "Look at what a crawl needs of this machine."),
     (

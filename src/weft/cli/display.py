@@ -18,7 +18,7 @@ from weft.app import Summary
 from weft.cli.console import Console
 from weft.cli.left_out import left_out, stored_again
 from weft.engine.progress import Statistics
-from weft.frontier.contract import BYTE_LIMIT, DONE, PAGE_LIMIT, TIME_LIMIT
+from weft.frontier.shared.contract import BYTE_LIMIT, DONE, PAGE_LIMIT, TIME_LIMIT
 
 _QUERY = "select site, status, count(*) from pages group by all order by 3 desc"  # one to try
 _LINE_EVERY = 5.0  # seconds between lines where there is no terminal

@@ -33,7 +33,7 @@ def is_long(wires: Wires, parsed: Parsed) -> bool:
 async def follow_bit_by_bit(wires: Wires, visit: Visit, turn: Turn, parsed: Parsed) -> tuple[Links, Links]:
     """What `Discovery.follow` gives for all links of a page at once."""
     frontier, clock = wires.frontier, wires.clock
-    obeyed = parsed.follow or frontier.obeys(visit.site)
+    obeyed = frontier.obeys(visit.site)
     labels = bool(parsed.labels)
     found, left = (Links([], [], [] if labels else None, []) for _ in range(2))
     at, many = 0, _FEWEST

@@ -9,9 +9,10 @@ import msgspec
 
 from weft.clock import Clock
 from weft.events import Event, Fault, Fetched, OutageBegan, OutageEnded
-from weft.model import FIRST_REQUISITE, Kind, Reason
+from weft.model import FIRST_REQUISITE, Kind, Outcome, Reason
 from weft.parse.media import Wanted, plain_type
 
+_ROBOTS = int(Kind.ROBOTS)
 _WINDOW = 10.0  # seconds over which a rate is taken
 _OF_ALL = ("seconds", "cut_at", "outage_seconds")  # workers run at the same time: the longest time counts
 
@@ -134,27 +135,28 @@ class Progress:
         """Take an event."""
         counts = self.counts
         if isinstance(event, Fetched):
-            kind = event.turn.kind
+            outcome = event.outcome
+            kind, page, reason = outcome.turn.kind, outcome.page, outcome.reason
             counts.fetches += 1
-            counts.bytes += len(event.page.body)
-            counts.downloading += event.page.took
+            counts.bytes += len(page.body)
+            counts.downloading += page.took
             if event.rest is not None:
                 counts.visits += 1
                 counts.resting += event.rest
-            if kind == Kind.ROBOTS:
+            if kind == _ROBOTS:
                 counts.robots += 1
-                if event.reason is not None and event.reason is not Reason.STATUS_4XX:
-                    counts.count(event.reason)  # the site cannot be visited, and its pages wait
+                if reason is not None and reason is not Reason.STATUS_4XX:
+                    counts.count(reason)  # the site cannot be visited, and its pages wait
                 return
-            if event.reason is not None or event.page.truncated:
-                self._not_whole(event)
+            if reason is not None or page.truncated:
+                self._not_whole(outcome)
             if kind >= FIRST_REQUISITE:
                 self._part(event)
-            elif event.final:
+            elif outcome.final:
                 counts.pages += 1
-                status = event.page.status
+                status = page.status
                 counts.statuses[status] = counts.statuses.get(status, 0) + 1
-                if event.reason is None:
+                if reason is None:
                     counts.good += status < 300
                     counts.duplicates += event.duplicate and status < 300
                     counts.redirects += 300 <= status < 400
@@ -168,26 +170,27 @@ class Progress:
         elif isinstance(event, OutageEnded):
             counts.outage_seconds += event.seconds
 
-    def _not_whole(self, event: Fetched) -> None:
+    def _not_whole(self, outcome: Outcome) -> None:
         """A fetch failed, or its content was cut."""
-        counts, cut = self.counts, event.page.truncated
-        if event.reason is not None:
-            counts.count(event.reason)
-            if event.reason is Reason.TYPE:
-                said = plain_type(event.page.headers.get("content-type", ""))
+        counts, page, cut = self.counts, outcome.page, outcome.page.truncated
+        if outcome.reason is not None:
+            counts.count(outcome.reason)
+            if outcome.reason is Reason.TYPE:
+                said = plain_type(page.headers.get("content-type", ""))
                 counts.unwanted[said] = counts.unwanted.get(said, 0) + 1
-        if event.final and cut:
-            cuts = counts.truncated if event.turn.kind < FIRST_REQUISITE else counts.parts_truncated
+        if outcome.final and cut:
+            cuts = counts.truncated if outcome.turn.kind < FIRST_REQUISITE else counts.parts_truncated
             cuts[cut] = cuts.get(cut, 0) + 1
 
     def _part(self, event: Fetched) -> None:
         """A part of a page was fetched."""
-        if event.final:
-            counts = self.counts
+        outcome = event.outcome
+        if outcome.final:
+            counts, good = self.counts, outcome.reason is None and outcome.page.status < 300
             counts.parts += 1
-            counts.parts_failed += event.reason is not None
-            counts.parts_good += event.reason is None and event.page.status < 300
-            counts.parts_duplicates += event.duplicate and event.page.status < 300
+            counts.parts_failed += outcome.reason is not None
+            counts.parts_good += good
+            counts.parts_duplicates += event.duplicate and outcome.page.status < 300
 
     def sample(self) -> None:
         """Look at the clock, about once a second."""

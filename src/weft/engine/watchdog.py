@@ -13,12 +13,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import msgspec
-
 from weft.clock import Clock
 from weft.engine.messages import Ear, Messages
 from weft.engine.stopping import Stopping, is_main_thread
 from weft.errors import WeftError
+from weft.frontier.shared.contract import Restart
 from weft.settings import setting
 
 _LOOK = 0.1  # seconds between two looks
@@ -36,22 +35,13 @@ class Watching:
     )
 
 
-class Restart(msgspec.Struct, frozen=True):
-    """A worker that was started again."""
-
-    worker: int
-    at: float  # wall time
-    how: str  # it died: by which signal or exit code
-    cause: str  # what it said last, or that it hung; "" where nobody knows
-
-
 @dataclass(slots=True)
 class _Child:
     number: int
     process: subprocess.Popen[bytes]
     began: float
     ear: Ear
-    life: float = 0.0  # its last sign, as the global frontier has it
+    life: float = 0.0  # its last sign, on whatever clock
     seen: float = 0.0  # when that changed, by our clock
     deaths: int = 0  # in a row without a sign of life
     restart_at: float | None = None
@@ -63,7 +53,7 @@ class _Child:
 class Watchdog:
     """Keeps workers alive until the crawl is over."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         workers: int,
         *,
@@ -74,7 +64,6 @@ class Watchdog:
         messages: Messages,
         on_restart: Callable[[Restart], None] = lambda _restart: None,
         is_over: Callable[[], bool] = lambda: True,
-        locked_by: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._start = start
         self._signs = signs  # by worker: when it was heard of last, on whatever clock
@@ -84,10 +73,8 @@ class Watchdog:
         self._hear = messages.pass_on  # every line that a worker writes to its standard error
         self._on_restart = on_restart
         self._is_over = is_over  # has the crawl come to its end, so that a worker may end well?
-        self._locked_by = locked_by  # the process for which all workers wait, if there is one
         self._children = [self._child(number) for number in range(workers)]
         self._stopping = 0  # how often we were told to
-        self._told_of: int | None = None  # a process that was said to keep workers waiting
         self.why = ""
 
     def __repr__(self) -> str:
@@ -150,23 +137,11 @@ class Watchdog:
             code = child.process.poll()
             if code is not None:
                 self._died(child, code, now)
-            elif now - max(child.seen, child.began) > self._settings.hung_after and not self._waits(child):
+            elif now - max(child.seen, child.began) > self._settings.hung_after:
                 if not child.hung:
                     self._say(f"worker {child.number} shows no sign of life for {self._settings.hung_after:.0f} s")
                 child.hung = True
                 child.process.kill()
-
-    def _waits(self, child: _Child) -> bool:
-        """Does a worker show no sign of life because another process keeps it from writing? It is let wait: if that is
-        a worker it is ended itself, and if it lasts the worker gives up and says so.
-        """
-        holder = self._locked_by()
-        if holder is None or holder == child.process.pid:
-            return False
-        if holder != self._told_of and holder not in (other.process.pid for other in self._children):
-            self._told_of = holder
-            self._say(f"worker {child.number} waits: the global frontier is locked by process {holder}")
-        return True
 
     def _died(self, child: _Child, code: int, now: float) -> None:
         child.ear.close()

@@ -1,4 +1,4 @@
-"""The robots.txt files of a local frontier's sites. In: files as they come. Out: what they allow, when they must be
+"""The robots.txt files of a local frontier's sites. In: files as they come. Out: what they say, when they must be
 asked for again, and the sitemaps that they name.
 
 A file is kept as far as it was read and is part of the next commit; whether it is obeyed is a setting of the crawl or
@@ -14,7 +14,6 @@ from weft.frontier.log import Commit
 from weft.frontier.politeness import Politeness
 from weft.frontier.scope import Selection
 from weft.frontier.sites import RobotsRecord, Site, packed_robots, unpacked_robots
-from weft.urls import target_of
 
 
 class RobotsFiles:
@@ -54,11 +53,6 @@ class RobotsFiles:
             return True
         age = self._clock.wall() - had
         return age >= self._age or age < 0  # a clock that was set back knows no age
-
-    def allows(self, site: Site, url: str) -> bool:
-        """Does the site's robots.txt, as far as it is known, allow this URL?"""
-        robots = site.robots.get("https" if url[4] == "s" else "http")
-        return robots is None or robots.allows(target_of(url)) or not self.obeys(site)
 
     def learn(self, site: Site, scheme: str, record: RobotsRecord) -> None:
         """Take in a robots.txt, and offer the sitemaps that it names."""

@@ -24,8 +24,10 @@ class SiteSettings:
     wait: float | None = setting(None, "seconds between visits, fixed", at_least=0, unit="seconds")
     per_visit: int | None = setting(None, "pages fetched on one connection", at_least=1)
     max_pages: int | None = setting(None, "pages of this site", at_least=1, at_most=MOST_SITE_PAGES)
-    max_depth: int | None = setting(None, "links away from a seed", at_least=0)
-    robots: Literal["obey", "ignore"] | None = setting(None, "what to do about robots.txt")
+    max_depth: int | None = setting(None, "links away from a seed, in place of the crawl's max_depth", at_least=0)
+    robots: Literal["obey", "ignore"] | None = setting(
+        None, "what to do about robots.txt, robots meta tags and nofollow"
+    )
     headers: dict[str, str] | None = setting(
         None,
         "further headers of every request to it; a value env:NAME is taken from the environment",

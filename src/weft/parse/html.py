@@ -67,6 +67,7 @@ _PART_RELATIONS = frozenset(
 )
 
 
+_A = Kind.A
 _LINKS = {"a": Kind.A, "area": Kind.AREA, "iframe": Kind.IFRAME, "frame": Kind.FRAME}
 
 
@@ -95,6 +96,10 @@ def parse_html(  # noqa: C901, PLR0913
     unfollowed_said: list[tuple[str, str]] = []
     language = other_language = title = base = canonical = ""
     for element, attributes in read_tags(body, parts=requisites, texts=labels, briefly=briefly):
+        if attributes is None:
+            if element:
+                links.append((element, _A))
+            continue
         if (kind := _LINKS.get(element)) is not None:
             written = attributes.get("href") or attributes.get("src") or attributes.get("xlink:href")
             if written:

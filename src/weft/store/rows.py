@@ -117,7 +117,9 @@ PAGE_IDS = frozenset(each.name for each in _FIELDS if each.metadata["id"])
 
 def page_row(fetched: Fetched, stored: Stored | None, worker: int) -> PageRow:  # noqa: PLR0915  a line a column
     """The row of a fetch: where the value of each column comes from."""
-    turn, page, parsed, headers = fetched.turn, fetched.page, fetched.parsed, fetched.page.headers
+    outcome = fetched.outcome
+    turn, page, parsed, reason = outcome.turn, outcome.page, outcome.parsed, outcome.reason
+    headers = page.headers
     row = PageRow()
     row.id = turn.id
     row.url = turn.url
@@ -127,17 +129,17 @@ def page_row(fetched: Fetched, stored: Stored | None, worker: int) -> PageRow:  
     row.depth = turn.depth
     row.via = turn.via
     row.attempt = turn.attempt
-    row.final = fetched.final
+    row.final = outcome.final
     row.worker = worker
     row.visit = fetched.visit
-    row.reason = None if fetched.reason is None else fetched.reason.value
+    row.reason = None if reason is None else reason.value
     row.connected_at = page.connected_at or None
     row.fetched_at = page.fetched_at
     row.closed_at = fetched.closed_at
     row.wait = fetched.rest
     row.took = page.took
-    row.truncated = fetched.cut or None
-    row.redirect = fetched.redirect
+    row.truncated = outcome.cut or None
+    row.redirect = outcome.redirect
     row.redirects = turn.steps if turn.kind == _REDIRECT else 0
     row.redirected_from = fetched.redirected_from
     row.robots = fetched.robots or None

@@ -19,8 +19,8 @@ from tests.crawling import make_web
 from tests.scripted import PlainNames
 
 from weft.clock import VirtualClock
+from weft.engine.asker import Asker
 from weft.engine.drive import Ask
-from weft.engine.exchange import Asker
 from weft.engine.gate import Gate, Identity
 from weft.engine.loop import Loop
 from weft.engine.marker import Marker
@@ -199,7 +199,7 @@ def crawl(folder: Path, web: Web, ordering: Ordering, latency: np.ndarray[Any, n
     assert failures == []
     frontier.close()
     marker.close()
-    return [int(event.page.body) for event in events if isinstance(event, Fetched)]
+    return [int(event.outcome.page.body) for event in events if isinstance(event, Fetched)]
 
 
 @pytest.fixture(scope="module")

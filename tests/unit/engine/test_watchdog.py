@@ -14,8 +14,9 @@ import pytest
 
 from weft.clock import VirtualClock
 from weft.engine.messages import Messages
-from weft.engine.watchdog import Restart, Watchdog, Watching
+from weft.engine.watchdog import Watchdog, Watching
 from weft.errors import WeftError
+from weft.frontier.shared.contract import Restart
 
 GOOD = "exit 0"
 HANGS = "exec sleep 60"
@@ -33,7 +34,6 @@ class Kennel:
         self.clock = VirtualClock(1000.0)
         self.restarts: list[Restart] = []
         self.over = True
-        self.holder: int | None = None  # who keeps all others from the global frontier
         self.signs: dict[int, float] = {}
         self.said: list[str] = []
         self.started: list[tuple[int, float]] = []  # who, when
@@ -62,7 +62,6 @@ class Kennel:
             messages=Messages(self.log, self.clock, lambda line: self.said.append(line.removeprefix("weft: "))),
             on_restart=self.restarts.append,
             is_over=lambda: self.over,
-            locked_by=lambda: self.holder,
         )
         return self.dog
 
@@ -166,30 +165,6 @@ def test_worker__without_a_sign_of_life_is_killed_and_started_again(kennel: Kenn
         "worker 0 shows no sign of life for 60 s",
         "worker 0 died by signal 9 (no sign of life for 60 s); it is started again from its last commit",
     ]
-
-
-def test_worker__that_waits_for_another_process_is_not_taken_to_hang(kennel: Kennel) -> None:
-    """Who holds the global frontier is named, once; the workers are let wait, since another start would wait, too."""
-    kennel.make(["sleep 0.6"], ["sleep 0.6"], hung_after=60.0)
-    kennel.holder = os.getpid()
-    kennel.run(step=30.0)
-    assert (kennel.starts(0), kennel.starts(1)) == (1, 1)
-    assert len(kennel.said) == 1
-    assert f"locked by process {os.getpid()}" in kennel.said[0]
-
-
-def test_worker__that_hangs_and_keeps_others_waiting_is_the_one_that_is_killed(kennel: Kennel) -> None:
-    """It was stopped within its transaction: the others go on when it is gone."""
-    kennel.make([HANGS, GOOD], ["sleep 0.6"], hung_after=60.0)
-    kennel.holder = kennel.processes[0].pid
-
-    def tick() -> None:
-        if kennel.starts(0) == 2:
-            kennel.holder = None
-            kennel.signs[1] = kennel.clock.now()
-
-    kennel.run(step=9.0, on_tick=tick)
-    assert (kennel.starts(0), kennel.starts(1)) == (2, 1)
 
 
 def test_worker__whose_signs_stop_is_hung_from_the_last_one_on(kennel: Kennel) -> None:

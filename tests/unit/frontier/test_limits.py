@@ -95,13 +95,13 @@ def test_refusals__by_robots_are_bounded_by_time(make: Make, clock: VirtualClock
     visit = frontier.visit()
     assert visit is not None
     frontier.learn_robots(visit.site, "http", allowed=True, body=b"User-agent: *\nDisallow: /")
-    allows = frontier.robots.allows
+    refusal = frontier.refusal
 
-    def slowly(site: Site, url: str) -> bool:
+    def slowly(site: Site, url: str) -> Reason | None:
         clock.advance(costs)
-        return allows(site, url)
+        return refusal(site, url)
 
-    frontier.robots.allows = slowly  # type: ignore[method-assign]
+    frontier.refusal = slowly  # type: ignore[method-assign]
     assert frontier.turn(visit) is None
     assert frontier.refused[Reason.ROBOTS] == (301 if costs == 0 else 6 if costs == 0.001 else 1)
 

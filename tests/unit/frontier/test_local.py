@@ -9,12 +9,12 @@ import pytest
 from tests.unit.frontier.conftest import parsed
 
 from weft.clock import VirtualClock
-from weft.frontier.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Link, Message, Orders
 from weft.frontier.local import LocalFrontier
 from weft.frontier.log import Commit
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
+from weft.frontier.shared.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Found, Message, Orders
 from weft.frontier.sites import Errand, Overrides, SiteSettings
 from weft.model import Kind, Reason, Turn
 from weft.ordering.larger_sites_first import LargerSitesFirst
@@ -156,8 +156,8 @@ def test_robots__can_be_ignored_for_one_site(make: Any) -> None:
     frontier.add_seed("http://mine.example/private")
     visit, _ = take(frontier)
     assert not frontier.robots_due(visit.site, "http")
-    frontier.learn_robots(visit.site, "http", allowed=False, body=None)
-    assert frontier.robots.allows(visit.site, "http://mine.example/private")
+    frontier.learn_robots(visit.site, "http", allowed=True, body=b"User-agent: *\nDisallow: /private\n")
+    assert frontier.refusal(visit.site, "http://mine.example/private") is None
 
 
 def test_retry__comes_back_after_its_pauses_and_then_no_more(make: Any, clock: VirtualClock) -> None:
@@ -257,7 +257,7 @@ def test_nofollow_links__are_noted_and_counted_and_never_pages(make: Any) -> Non
 
 
 def test_nofollow_page__has_none_of_its_links_followed_unless_that_is_not_obeyed(make: Any) -> None:
-    """They are resolved all the same."""
+    """They are resolved all the same. What a single link asks for is obeyed or not with it."""
     frontier = make(politeness=NO_WAIT)
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
@@ -266,7 +266,7 @@ def test_nofollow_page__has_none_of_its_links_followed_unless_that_is_not_obeyed
     assert (found.targets, len(left.targets), frontier.known) == ([], 3, 1)
     assert frontier.found.refused[Reason.NOFOLLOW] == 3
     found, left = frontier.found.follow(visit.site, turn, page, obeyed=False)
-    assert (len(found.targets), len(left.targets), frontier.known) == (2, 1, 3)
+    assert (len(found.targets), len(left.targets), frontier.known) == (3, 0, 4)
 
 
 def test_labels__stay_with_their_links(make: Any) -> None:
@@ -399,7 +399,7 @@ def test_recover__stands_where_the_last_commit_stood(make: Any, clock: VirtualCl
     site = again.site(again.found.numbers["s0.example"])
     assert site.crawl_delay == 7.0
     assert site.jar.header("/", secure=False, now=clock.wall()) == "id=1"
-    assert not again.robots.allows(site, "http://s0.example/3")
+    assert again.refusal(site, "http://s0.example/3") is Reason.ROBOTS
     order = []
     while not again.done:
         while (following := again.visit()) is not None:
@@ -549,7 +549,7 @@ def test_several__links_to_other_groups_go_with_the_next_commit(make: Any) -> No
         report = frontier.report(3, wants=0)
         assert (report.worker, report.incarnation) == (3, 1)
         (batch,) = report.batches
-        assert batch.links == {"other.example": [Link("http://other.example/x", Kind.A, 1, turn.id)]}
+        assert batch.notices == {"other.example": [Found("http://other.example/x", Kind.A, 1, turn.id)]}
     frontier.obey(Orders(applied=batch.number, taken=1))
     assert frontier.report(3, wants=0).batches == []
 
@@ -557,8 +557,8 @@ def test_several__links_to_other_groups_go_with_the_next_commit(make: Any) -> No
 def test_several__what_comes_becomes_pages(make: Any) -> None:
     """In its order, as deep as it was found, with where it was found; a second time it changes nothing."""
     frontier = one_of_several(make)
-    links = [Link(f"http://new.example/{number}", Kind.A, number, 77) for number in range(3)]
-    orders = Orders(messages=[Message(groups=["new.example"], links=links)], taken=5)
+    links = [Found(f"http://new.example/{number}", Kind.A, number, 77) for number in range(3)]
+    orders = Orders(messages=[Message(groups=["new.example"], notices=[*links])], taken=5)
     frontier.obey(orders)
     frontier.obey(orders)
     assert frontier.known == 3
@@ -585,7 +585,7 @@ def test_several__after_a_restart_what_was_checked_out_is_held(make: Any) -> Non
     assert again.holdings.groups == {"mine.example"}
     report = again.report(0, wants=0)
     assert (report.incarnation, report.taken, report.settled) == (2, 1, 0)
-    assert [list(batch.links) for batch in report.batches] == [["other.example"]]
+    assert [list(batch.notices) for batch in report.batches] == [["other.example"]]
     once_more = make(politeness=NO_WAIT)
     once_more.recover(Begun(3, report.batches[0].number, alone=False))
     assert once_more.report(0, wants=0).batches == []
@@ -614,7 +614,7 @@ def test_alone__every_group_is_ours_and_claimed(make: Any) -> None:
     assert frontier.known == 2
     frontier.commit(marks={})
     (batch,) = frontier.report(0, wants=0).batches
-    assert (batch.claimed, batch.links) == (["a.example", "b.example"], {})
+    assert (batch.claimed, batch.notices) == (["a.example", "b.example"], {})
 
 
 def test_report__idle_is_who_can_do_nothing_by_itself(make: Any, clock: VirtualClock) -> None:
@@ -678,7 +678,7 @@ def test_report__with_links_that_are_not_yet_sent_nobody_is_idle(make: Any) -> N
     assert not report.idle
     frontier.commit(marks={})
     report = frontier.report(0, wants=1)
-    assert [list(batch.links) for batch in report.batches] == [["other.example"]]
+    assert [list(batch.notices) for batch in report.batches] == [["other.example"]]
     assert report.idle
 
 
@@ -899,7 +899,7 @@ def test_keep__what_was_given_away_in_a_lost_commit_is_not_ours(make: Any) -> No
     begun = Begun(1, 0, alone=False)
     first = make()
     first.recover(begun)
-    first.obey(Orders(messages=[Message(groups=["a.example", "b.example"], links=[link("a"), link("b")])], taken=1))
+    first.obey(Orders(messages=[Message(groups=["a.example", "b.example"], notices=[link("a"), link("b")])], taken=1))
     first.commit(marks={})
     again = make()
     again.recover(Begun(2, 1, alone=False))
@@ -911,16 +911,16 @@ def test_keep__what_was_given_away_in_a_lost_commit_is_not_ours(make: Any) -> No
     assert again.holdings.groups == {"b.example"}
     assert list(again.found.numbers) == ["b.example"]
     assert again.schedule.pending == 1
-    assert [sent.url for sent in again.holdings.batch.links["a.example"]] == ["http://a.example/"]
+    assert [sent.url for sent in again.holdings.notices["a.example"]] == ["http://a.example/"]
     again.commit(marks={})
     third = make()
     third.recover(Begun(3, 2, alone=False))
     assert third.holdings.groups == {"b.example"}
     assert third.schedule.pending == 1
-    third.obey(Orders(messages=[Message(groups=["a.example"], links=[link("a")])], taken=2))
+    third.obey(Orders(messages=[Message(groups=["a.example"], notices=[link("a")])], taken=2))
     assert third.schedule.pending == 2, "should it come back, its pages are new"
 
 
-def link(name: str) -> Link:
+def link(name: str) -> Found:
     """A link to a home page."""
-    return Link(f"http://{name}.example/", Kind.A, 1, 1)
+    return Found(f"http://{name}.example/", Kind.A, 1, 1)

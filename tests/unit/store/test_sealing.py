@@ -18,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from weft.errors import WeftError
 from weft.events import Fetched
-from weft.model import Kind, Page, Parsed, Turn
+from weft.model import Kind, Outcome, Page, Parsed, Turn
 from weft.store.files import SETTLED, Mark, intact, sealed_as
 from weft.store.sealed import as_listed, final_files, listed
 from weft.store.sealing import seal, seal_leftovers
@@ -41,7 +41,7 @@ def put(store: Store, number: int) -> None:
     turn = Turn(number, number, url, 1, Kind.A, 0, 1)
     page = Page(url, 200, None, b"GET", HEAD, {}, b"%d" % number, "", "", "", 1e9, 1e9, 0.1, closed=False)
     stored = store.archive(turn, page, cut="")
-    fetched = Fetched(turn, "a", 1, page, PARSED, None, True, stored.digest, False)
+    fetched = Fetched(Outcome(turn, page, PARSED, None), "a", 1, stored.digest, duplicate=False)
     store.note_page(fetched, stored)
     store.note_links(number, [number + 1], [1])
     store.note_url(number, url)

@@ -15,7 +15,7 @@ import pytest
 from weft.clock import Clock, VirtualClock
 from weft.errors import UsageError, WeftError
 from weft.events import Fetched
-from weft.model import Kind, Page, Parsed, Reason, Turn
+from weft.model import Kind, Outcome, Page, Parsed, Reason, Turn
 from weft.store.contents import Contents
 from weft.store.files import SETTLED, Growing, Mark, intact
 from weft.store.reading import CrawlFiles, Linked
@@ -73,10 +73,12 @@ class Bench:
             url, 200, None, b"GET", head, headers, body, cut, "192.0.2.1", "", WALL, WALL + number, 0.5, closed=False
         )
         stored = self.store.archive(turn, page, cut=cut)
-        row: dict[str, Any] = {"reason": None, "final": True, "cut": cut, "links": 3} | changes
-        self.store.note_page(
-            Fetched(turn, "a", 1, page, parsed, digest=stored.digest, duplicate=stored.duplicate_of > 0, **row), stored
-        )
+        judged = {"reason": None, "cut": cut} | {
+            name: changes.pop(name) for name in ("reason", "final", "redirect") if name in changes
+        }
+        outcome, duplicate = Outcome(turn, page, parsed, **judged), stored.duplicate_of > 0
+        row: dict[str, Any] = {"links": 3} | changes
+        self.store.note_page(Fetched(outcome, "a", 1, stored.digest, duplicate=duplicate, **row), stored)
         return stored
 
 
@@ -125,7 +127,7 @@ def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
     """Nothing is made up."""
     page = Page("http://a/", 0, Reason.DNS_FAILED, b"", b"", {}, b"", "", "", "", 0.0, WALL, 0.0, closed=True)
     turn = Turn(1, 1, "http://a/", 0, Kind.SEED, 0, 1)
-    fetched = Fetched(turn, "a", 1, page, None, Reason.DNS_FAILED, False, "", False)
+    fetched = Fetched(Outcome(turn, page, None, Reason.DNS_FAILED, final=False), "a", 1, "", duplicate=False)
     bench.store.note_page(fetched, None)
     bench.seal()
     (row,) = pq.read_table(bench.out / "pages").to_pylist()
