@@ -17,6 +17,7 @@ from typing import IO, Any
 import pyarrow.parquet as pq
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from tests.crawling import digests_of, rows, settings_for
+from tests.nursery import nursery
 from tests.serverside import check_polite, visits_of
 
 from weft.clock import SystemClock
@@ -216,13 +217,13 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]]) -> int:
     waiting = list(dooms)
     died: list[str] = []
 
-    def start(number: int) -> subprocess.Popen[bytes]:
+    def start(number: int) -> Any:
         rest = [str(out), str(number), str(os.getpid())]
         command = [sys.executable, "-m", "weft.work", *rest]
         if number == 1 and waiting:
             point, call, when = waiting.pop(0)
             command = [sys.executable, "-m", "tests.doomed", point, str(call), when, *rest]
-        return subprocess.Popen(command, start_new_session=True)
+        return nursery().popen(command)
 
     def signs() -> dict[int, float]:
         return signs_of(out / "workers")

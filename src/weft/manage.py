@@ -87,6 +87,8 @@ class Status(msgspec.Struct, kw_only=True):
     truncated: dict[str, dict[str, int]]  # cut by a limit, of pages, requisites and robots.txt: by length or time
     not_collected: dict[str, int]  # by media type, the most frequent first: what --types would take
     duplicates: int  # pages whose content was stored before
+    copies: int  # contents that two workers stored at the same time, before either knew of the other's
+    unremembered: int  # contents that are stored whenever they come: there is no room to remember more
     max_bytes_page: int  # where bodies are cut
     speed: str  # as it was said
     pages_target: float | None  # a second, at this moment
@@ -271,6 +273,8 @@ class Managed:
             },
             not_collected=_most_first(counts.unwanted),
             duplicates=counts.duplicates,
+            copies=counts.copies,
+            unremembered=counts.unremembered,
             max_bytes_page=load_toml(self.out / "crawl.toml").get("selection", {}).get("max_bytes_page", 0),
             speed=self.speed,
             pages_target=pages,

@@ -181,6 +181,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     left_out: int = 0  # links beyond the limit of a page, which are not among these
     robots: str = ""  # what it asks of robots, its header included, as `parse.directives` writes it
     canonical: str = ""  # the URL that it calls its own, in normal form; "" where it names none
+    whole: bool = True  # False where its content coding breaks off, though nothing cut it: it was read so far
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from weft.clock import Clock, SystemClock
 from weft.config import Settings
-from weft.directory import KEY, draw_secret, locked, stored_plan
+from weft.directory import KEY, draw_secret, locked, secret_of, stored_plan
 from weft.errors import WeftError
 from weft.frontier.log import FrontierLog
 from weft.frontier.past import GONE, Past
@@ -32,6 +32,7 @@ from weft.soundness import Damage, log_of, look, read_log
 from weft.store.files import sync_folder, writing
 from weft.store.joining import JoinedColumns
 from weft.store.sealed import LIST, final_files, listed, sealed_now
+from weft.store.sealing import make_contents_anew
 from weft.widening import links_to_follow
 
 _ROOM, _DAMAGED = ".repair", "damaged"
@@ -115,6 +116,7 @@ def _repair(
     else:
         _offer_again(out, lost, clock)
     _list_anew(out, aside, salvage.replaced, anew=report.rebuilt)
+    make_contents_anew(out, secret_of(out))
     note = [*map(str, report.damages), "", *report.losses]
     (aside / "README.txt").write_text("\n".join(note) + "\n", encoding="utf-8")
     report.done = True

@@ -275,7 +275,7 @@ class Crawl:
             parser=Parser(Reading(), "weft"),
             apart=apart,
             marker=self.marker,
-            store=Store(outputs, Storing(), info={}, chance=random.Random(0), url_of=self.frontier.url_of),
+            store=Store(outputs, Storing(), info={}, chance=random.Random(0)),
             asker=Asker("weft", self.frontier.scope.wanted, max_bytes=10**6, encodings=""),
             gate=Gate(Identity(contact="mailto:me@example.org", allow_address=("198.18.0.0/15",)), ()),
             bus=bus,

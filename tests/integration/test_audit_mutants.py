@@ -21,8 +21,9 @@ from weft.audit import Audit, Finding, audit_crawl
 from weft.clock import SystemClock
 from weft.config import Settings
 from weft.directory import Plan
-from weft.engine import outcome
-from weft.frontier import schedule, sites
+from weft.engine import conclusion, outcome
+from weft.frontier import robots as robots_files
+from weft.frontier import schedule
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.discovery import Discovery
 from weft.frontier.local import LocalFrontier
@@ -60,7 +61,7 @@ def robots(*lines: str) -> Answer:
 
 def ignore_disallow(patch: Patch) -> None:
     """Nothing is disallowed."""
-    patch.setattr(RobotsFiles, "allows", lambda *_: True)
+    patch.setattr(Robots, "allows", lambda *_: True)
 
 
 def take_the_first_rule(patch: Patch) -> None:
@@ -74,7 +75,7 @@ def take_the_first_rule(patch: Patch) -> None:
 
 def obey_another_group(patch: Patch) -> None:
     """The rules for another robot are obeyed."""
-    patch.setattr(sites, "parse_robots", lambda body, _agent: parse_robots(body, "otherbot"))
+    patch.setattr(robots_files, "parse_robots", lambda body, _agent: parse_robots(body, "otherbot"))
 
 
 def keep_robots_for_ever(patch: Patch) -> None:
@@ -84,14 +85,13 @@ def keep_robots_for_ever(patch: Patch) -> None:
 
 def ignore_crawl_delay(patch: Patch) -> None:
     """No crawl-delay is known."""
-    take = RobotsFiles._take
+    note = RobotsFiles._note
 
-    def without(self: RobotsFiles, site: Any, *others: Any) -> tuple[str, ...]:
-        named = take(self, site, *others)
+    def without(self: RobotsFiles, site: Any, *others: Any) -> None:
+        note(self, site, *others)
         site.crawl_delay = None
-        return named
 
-    patch.setattr(RobotsFiles, "_take", without)
+    patch.setattr(RobotsFiles, "_note", without)
 
 
 def ask_on_in_spite_of_a_crawl_delay(patch: Patch) -> None:
@@ -100,8 +100,14 @@ def ask_on_in_spite_of_a_crawl_delay(patch: Patch) -> None:
 
 
 def ignore_retry_after(patch: Patch) -> None:
-    """No pause is kept that a server asked for."""
+    """No server asks for a pause."""
     patch.setattr(outcome, "pause_of", lambda *_: 0.0)
+
+
+def ask_for_ever(patch: Patch) -> None:
+    """A connection is used on that the server will not answer on any more."""
+    for room in (outcome, conclusion):
+        patch.setattr(room, "keeps_open", lambda _page: True, raising=False)
 
 
 def follow_nofollow(patch: Patch) -> None:
@@ -222,6 +228,21 @@ CASES = {
         {"/": links("/busy", "/open"), "/busy": _busy, "/open": b"y"},
         {"retry_pauses": [], "per_visit": 1},
     ),
+    "retry-after-of-a-retry": Case(  # whose answer is not in the archive
+        ignore_retry_after,
+        "retry-after",
+        "/busy",
+        "status 503 of http://127.0.0.1:{port}/busy, Retry-After: 1",
+        {"/": links("/busy", "/open"), "/busy": _busy, "/open": b"y"},
+        {"retry_pauses": [0.0], "per_visit": 1},
+    ),
+    "keep-alive": Case(
+        ask_for_ever,
+        "keep-alive",
+        "/open",
+        "Keep-Alive: timeout=5, max=0 of http://127.0.0.1:{port}/",
+        {"/": Answer(links("/open"), headers=(("Keep-Alive", "timeout=5, max=0"),)), "/open": b"y"},
+    ),
     "nofollow": Case(
         follow_nofollow,
         "nofollow",
@@ -287,8 +308,8 @@ def test_audit__finds_a_rude_crawler_out(name: str, tmp_path: Path) -> None:
         says = case.says.format(port=site.port)
         violation = check(rude, case.rule, site.url(case.path), says, case.others)
     assert violation.asked is not None
-    if case.rule != "site-wait":
-        assert violation.said is not None
+    assert (violation.said is not None) == (case.rule != "site-wait" and name != "retry-after-of-a-retry")
+    if violation.said is not None:
         assert (tmp_path / "rude" / "volumes" / violation.said.volume).exists()
 
 

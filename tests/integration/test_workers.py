@@ -36,8 +36,8 @@ from weft.testbed.serve import ServerSettings
 
 WAIT = 0.2
 APART = replace(PLAIN, sites_per_address=1)  # else the sites would follow their addresses to one worker
-SITES, PAGES, LARGEST = 100, 2000, 60
-RATE = 500  # pages a second at most, so that there is a middle
+SITES, PAGES, LARGEST = 60, 900, 40
+RATE = 200  # pages a second at most, so that there is a middle
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def run_until(siege: Siege, out: Path, pages: int, how: int) -> None:
     assert not siege.over, "the crawl was done before it was ended"
     workers = siege.workers()
     siege.process.send_signal(how)
-    siege.process.wait(30)
+    siege.process.wait(100)
     wait_until(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in workers), "workers survived")
     siege.close()
 
@@ -73,9 +73,7 @@ def run_until(siege: Siege, out: Path, pages: int, how: int) -> None:
 @pytest.mark.parametrize(
     ("how", "numbers"),
     [
-        pytest.param(signal.SIGINT, (2, 1), id="2-1"),
-        pytest.param(signal.SIGINT, (1, 3), id="1-3"),
-        pytest.param(signal.SIGINT, (3, 2), id="3-2"),
+        pytest.param(signal.SIGINT, (2, 1, 3), id="2-1-3"),
         pytest.param(signal.SIGKILL, (1, 3, 2, 1), id="killed-1-3-2-1"),
     ],
 )

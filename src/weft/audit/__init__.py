@@ -11,7 +11,8 @@ servers said: robots.txt files, headers, pages. Requests are judged by these and
 4. before the first page of a visit there was a robots.txt of the same origin, its redirects followed to the end;
 5. and it was not older than `robots_age` when the connection was opened;
 6. it allowed every path that was asked for, and its crawl-delay was kept, with one page a visit;
-7. a site that answered 429, or 503 with Retry-After, was left alone for so long;
+7. a site that answered 429, or 503 with Retry-After, was left alone for so long, and on a connection nothing was asked
+   for after the server had said (Keep-Alive) that it would answer no more;
 8. nothing was asked for that was on the blacklist, from `hung_after` after it was put there;
 9. no page was asked for that was found by a link that asks not to be followed.
 

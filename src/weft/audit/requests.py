@@ -3,7 +3,8 @@ findings.
 
 Of each request it is asked: did the robots.txt that held for its origin allow the path; did the crawl-delay in it leave
 that much time since the visit before, and one page a visit; had an answer of the site asked to be left alone (429, or
-503 with Retry-After) for longer; was it on the blacklist? What was said is read from the volumes (`archive`): neither
+503 with Retry-After) for longer, or had the server said that it answers no more on this connection (Keep-Alive); was it
+on the blacklist? What was said is read from the volumes (`archive`): neither
 the crawler's own reading of robots.txt nor the waits that it wrote down are asked.
 
 One site is in memory at a time.
@@ -21,16 +22,17 @@ from weft.audit.reading import Names
 from weft.audit.robots import Library
 from weft.audit.snapshot import Snapshot
 from weft.audit.terms import Terms
-from weft.fetch.headers import retry_after
+from weft.fetch.headers import keep_alive, retry_after
 from weft.urls import target_of
 
 UNKNOWN_ANSWERS = "answers 429 and 503 whose Retry-After was not written down"
+UNKNOWN_KEEP_ALIVE = "further requests on connections whose Keep-Alive was not written down"
 UNKNOWN_ROBOTS = "requests whose robots.txt cannot be read from the volumes"
 UNDATED_RULES = "rules of the blacklist of which it is not known when they were set"
 
 _READ = """
 select row, site, url, ip, kind, worker, visit, status, connected_at, fetched_at, closed_at, took, volume, "offset",
-    length, retry_after
+    length, retry_after, keep_alive
 from fetches where connected_at is not null order by site, fetched_at, row
 """
 
@@ -54,6 +56,7 @@ class Request(NamedTuple):
     offset: int | None
     length: int | None
     retry_after: str | None
+    keep_alive: str | None
 
     @property
     def end(self) -> int:
@@ -160,6 +163,7 @@ class _Site:
         self._visit: tuple[Any, ...] | None = None  # the one under way
         self._ended = 0  # the last answer
         self._pages = 0  # in the visit
+        self._last: Request | None = None
 
     def take(self, request: Request) -> None:
         """The next request."""
@@ -173,8 +177,10 @@ class _Site:
         new = visit != self._visit
         if self._ended and obeys and (new or (is_page and self._pages)):
             self._delay(request)
+        if not new:
+            self._kept_open(request)
         self._pages = is_page + (0 if new else self._pages)
-        self._visit = visit
+        self._visit, self._last = visit, request
         self._ended = max(self._ended, request.end)
         if request.status in (429, 503):
             self._note_pause(request)
@@ -281,6 +287,28 @@ class _Site:
             said=pause.said,
         )
         self._judge.findings.add_one(finding, request.row)
+
+    def _kept_open(self, request: Request) -> None:
+        """Had the server said that it answers no more on this connection?"""
+        before = self._last
+        if before is None or before.keep_alive == "":
+            return
+        if before.keep_alive is None:
+            self._judge.findings.unjudged[UNKNOWN_KEEP_ALIVE] += 1
+            return
+        self._judge.findings.judged["keep-alive"] += 1
+        if 0 in keep_alive({"keep-alive": before.keep_alive}):
+            finding = Finding(
+                rule="keep-alive",
+                who=self.name,
+                figure=None,
+                limit=None,
+                when=moment(request.fetched_at),
+                since=moment(before.end),
+                says=f"Keep-Alive: {before.keep_alive} of {before.url}",
+                said=place(before.volume, before.offset),
+            )
+            self._judge.findings.add_one(finding, request.row)
 
     def _note_pause(self, request: Request) -> None:
         """An answer says that the server is asked too often, or is out of service."""

@@ -53,6 +53,7 @@ _COLUMNS = pa.schema(
         ("keep_alive", pa.string()),
     ]
 )
+_HEADERS = ("retry_after", "keep_alive")  # "" where there was none, null where that was not written down
 _WITH_ROW = _COLUMNS.insert(0, pa.field("row", pa.int64()))  # its place in the order of reading
 
 _ORIGINALS = """
@@ -133,6 +134,10 @@ def _chunks(files: CrawlFiles) -> Iterator[pa.Table]:
             known[field.name].cast(field.type) if field.name in known else pa.nulls(batch.num_rows, field.type)
             for field in _COLUMNS
         ]
+        for header in _HEADERS:  # none was sent, or it is not known whether one was
+            if header in known:
+                place = _COLUMNS.get_field_index(header)
+                arrays[place] = arrays[place].fill_null("")
         numbers = pa.array(np.arange(row, row + batch.num_rows))
         row += batch.num_rows
         waiting.append(pa.RecordBatch.from_arrays([numbers, *arrays], schema=_WITH_ROW))

@@ -27,6 +27,7 @@ _RULES = {
     "disallowed": "disallowed by robots.txt",
     "crawl-delay": "crawl-delay of robots.txt",
     "retry-after": "asked to be left alone",
+    "keep-alive": "asked on a connection that was over",
     "blacklist": "on the blacklist",
     "nofollow": "found by a link that asks not to be followed",
 }

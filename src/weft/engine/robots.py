@@ -23,7 +23,7 @@ from weft.frontier.rules import forbidden
 from weft.frontier.schedule import Visit
 from weft.frontier.sites import Errand, RobotsRecord
 from weft.model import Kind, Outcome, Page, Reason, Turn
-from weft.parse.decode import decode_content
+from weft.parse.decode import undo_codings
 from weft.parse.robots import READ_AT_LEAST
 from weft.urls import fingerprint, origin_of
 
@@ -122,7 +122,9 @@ def _read(wires: Wires, page: Page) -> _Found:
         return _Found(Reason.TIMEOUT)
     body, reason = page.body, None
     if coding := page.headers.get("content-encoding", ""):
-        body, reason = decode_content(page.body, coding, READ_AT_LEAST + 1)
+        body, reason, whole = undo_codings(page.body, coding, READ_AT_LEAST + 1)
+        if not whole and not page.truncated:  # what it forbids may stand in what is missing
+            return _Found(Reason.ENCODING)
     if reason is Reason.ENCODING:
         if _no_text(page.body) or not _is_utf8(page.body):
             return _Found(reason)

@@ -17,7 +17,7 @@ from weft.errors import WeftError
 from weft.frontier.holdings import Holdings
 from weft.frontier.log import Commit, FrontierLog
 from weft.frontier.remembered import Caches, Remembered
-from weft.frontier.rules import FOUND, NEW_SITE, Candidate, Room, first_refusal, longest_chain
+from weft.frontier.rules import FOUND, MOST_SITEMAPS, NEW_SITE, Candidate, Room, first_refusal, longest_chain
 from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import BATCH, FULL, Found, Seen
 from weft.frontier.shared import contract
@@ -270,7 +270,9 @@ class Discovery:
         if not (self._selection.sitemaps and written and self._scope.covers(site_of(base))):
             return
         own, foreign = registered_domain(site_of(base)), 0
-        for number, each in enumerate(written):
+        if len(written) > MOST_SITEMAPS:  # those are not even looked at
+            self.refused[Reason.SITEMAPS] += len(written) - MOST_SITEMAPS
+        for number, each in enumerate(written[:MOST_SITEMAPS]):
             url = normal_form(each, base, self._rules)
             if type(url) is not str:
                 continue

@@ -220,7 +220,7 @@ class Crawl:
             parser=Parser(Reading(), "weft"),
             apart=apart,
             marker=self.marker,
-            store=Store(folder, Storing(), info={}, chance=random.Random(0), url_of=self.frontier.url_of),
+            store=Store(folder, Storing(), info={}, chance=random.Random(0)),
             asker=Asker("weft", self.frontier.scope.wanted, max_bytes=10**6, encodings=""),
             gate=Gate(Identity(contact="mailto:me@example.org", allow_address=("192.0.2.0/24",)), ()),
             bus=bus,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import msgspec
@@ -924,3 +925,18 @@ def test_keep__what_was_given_away_in_a_lost_commit_is_not_ours(make: Any) -> No
 def link(name: str) -> Found:
     """A link to a home page."""
     return Found(f"http://{name}.example/", Kind.A, 1, 1)
+
+
+def test_message__is_taken_in_bit_by_bit_and_counts_when_all_of_it_is(make: Any) -> None:
+    """Others have their turn in between; a worker that dies there is given the message again."""
+    frontier = make()
+    frontier.recover(Begun(1, 0, alone=False))
+    links = [Found(f"http://a.example/{number}", Kind.A, 1, 1) for number in range(1000)]
+    bits = frontier.obeying(Orders(messages=[Message(groups=["a.example"], notices=links)], taken=7))
+    known = []
+    for _ in bits:
+        known.append(frontier.known)
+        assert frontier.report(0, wants=0).taken == 0
+    assert max(after - before for before, after in itertools.pairwise([0, *known, 1000])) <= 64
+    assert frontier.known == 1000
+    assert frontier.report(0, wants=0).taken == 7
