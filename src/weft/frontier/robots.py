@@ -5,7 +5,7 @@ A file is kept as far as it was read and is part of the next commit; whether it 
 of the site. How one is fetched is `engine.robots`, what it says `parse.robots`.
 
 Read, a file takes ten thousand bytes of memory, and some ten million. So no more than `MOST_READ` bytes of them are
-kept so; the file that was not asked for longest is read again from the log when it is needed, which takes 0.1 ms for
+kept so; the file that was not asked for longest is read again from the log when it is needed, which takes 0.2 ms for
 the usual one and less than 30 ms for any. What must be known without that is its crawl-delay.
 """
 
