@@ -22,14 +22,14 @@ from weft.directory import Plan, check_directory, locked, remove_crawl, write_se
 from weft.engine.messages import Messages
 from weft.engine.progress import Counts, Statistics, together
 from weft.engine.stopping import Stopping
-from weft.engine.vitals import last_sign
-from weft.engine.watchdog import Watchdog
+from weft.engine.vitals import signs_of
+from weft.engine.watchdog import MANY_PER_CORE, MOST_PER_CORE, Watchdog
 from weft.errors import UsageError
 from weft.frontier.pace import Speed
 from weft.frontier.scope import Scope
 from weft.frontier.shared.contract import STOPPED, Limits, Restart, SharedFrontier
 from weft.frontier.shared.opening import create_frontier, frontier_exists, make_private, open_frontier
-from weft.handover import hand_over
+from weft.handover import Handed, hand_over, hand_over_left
 from weft.model import Kind
 from weft.parts import check_parts
 from weft.readiness import make_ready
@@ -51,8 +51,6 @@ Watch = Callable[[Statistics], None]
 # How workers get memory: Arrow's own pool and an arena a thread keep tens of megabytes that are hardly ever used.
 _SPARING = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 
-# A worker that fetches keeps a core busy: some more than cores do no harm, many take memory and time from each other.
-_MANY_PER_CORE, _MOST_PER_CORE = 4, 16
 _LONGEST_SHOWN = 80  # characters of a line that is no seed
 
 
@@ -244,13 +242,13 @@ def _workers(plan: Plan) -> int:
             raise UsageError(f"{wanted} workers were asked for", todo="an application runs in one: leave workers out")
         return 1
     cores = len(os.sched_getaffinity(0))
-    if wanted > cores * _MOST_PER_CORE:
+    if wanted > cores * MOST_PER_CORE:
         raise UsageError(
             f"{wanted} workers were asked for, and there are {cores} cores",
-            todo=f"give at most {cores * _MOST_PER_CORE}, or leave workers out for one per core: "
+            todo=f"give at most {cores * MOST_PER_CORE}, or leave workers out for one per core: "
             "a worker keeps a core busy and has hundreds of connections",
         )
-    if wanted > cores * _MANY_PER_CORE:
+    if wanted > cores * MANY_PER_CORE:
         print(
             f"weft: {wanted} workers on {cores} cores: fewer would be faster (one per core is usual)", file=sys.stderr
         )
@@ -299,21 +297,51 @@ def _watched(
             env=_SPARING | os.environ,
         )
 
-    def signs() -> dict[int, float]:
-        return {number: last_sign(plan.out / "workers" / str(number)) for number in range(workers)}
-
     watchdog = Watchdog(
         workers,
         start=start,
-        signs=signs,
+        signs=lambda: signs_of(plan.out / "workers"),
         settings=plan.settings.watching,
         clock=clock,
         messages=messages,
         on_restart=shared.note_restart,
         is_over=lambda: bool(shared.state().over),
+        crew=_Crew(plan, shared, clock, messages),
     )
     watchdog.run(lambda: watch(_together(shared)), stopping)
     return watchdog.why or shared.state().over
+
+
+class _Crew:
+    """The workers of a run, whose number the operator may change while it runs."""
+
+    def __init__(self, plan: Plan, shared: SharedFrontier, clock: Clock, messages: Messages) -> None:
+        self._plan = plan
+        self._shared = shared
+        self._clock = clock
+        self._messages = messages
+
+    def wanted(self) -> int:
+        """How many the operator wants."""
+        return self._shared.state().wanted
+
+    def fewer(self, workers: int) -> None:
+        """Those above leave when they are heard of next."""
+        self._shared.resize(workers)
+
+    def left(self, workers: int) -> None:
+        """What they held can be checked out by the others."""
+        self._say(hand_over_left(self._plan.out, self._shared, workers, self._plan.settings, self._clock), workers)
+
+    def more(self, workers: int) -> None:
+        """Everything can be checked out anew."""
+        self._shared.resize(workers)
+        self._say(hand_over(self._plan.out, self._shared, workers, self._plan.settings, self._clock), workers)
+
+    def _say(self, handed: list[Handed], workers: int) -> None:
+        for each in handed:
+            self._messages.say(str(each))
+        self._messages.say(f"the crawl goes on with {workers} workers")
 
 
 def _together(shared: SharedFrontier) -> Statistics:

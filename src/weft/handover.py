@@ -1,8 +1,8 @@
 """Handing over: what workers of earlier runs held goes to those of this one. In: a crawl's directory, and how many
 workers there will be. Out: a global frontier from which they can check everything out.
 
-Only while no worker runs. With fewer workers than before, those that are no more are dissolved; with more, all are,
-so that the load can be shared. To dissolve a worker is to
+With fewer workers than before, those that are no more are dissolved; with more, all are, so that the load can be
+shared. Who is dissolved must not run, the others may. To dissolve a worker is to
 
 1. read its log, cut off what is not intact, and seal what its store left open, as its next start would do;
 2. write a new log beside, `frontier.log.new`, that has its totals and holds nothing;
@@ -70,6 +70,13 @@ def hand_over(out: Path, shared: SharedFrontier, workers: int, settings: Setting
     handed = [dissolve(out, shared, number, settings, clock) for number in sorted(gone)]
     if shared.state().shared_among != workers:
         shared.note_shared(workers)
+    return [each for each in handed if each.groups or each.lost]
+
+
+def hand_over_left(out: Path, shared: SharedFrontier, workers: int, settings: Settings, clock: Clock) -> list[Handed]:
+    """While so many workers run: dissolve those that have left; those that had something."""
+    handed = [dissolve(out, shared, number, settings, clock) for number in shared.surplus()]
+    shared.note_shared(workers)
     return [each for each in handed if each.groups or each.lost]
 
 

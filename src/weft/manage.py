@@ -20,6 +20,7 @@ import msgspec
 from weft.clock import Clock, SystemClock
 from weft.engine.progress import Counts, Statistics
 from weft.engine.vitals import lives, process_of
+from weft.engine.watchdog import most_workers
 from weft.errors import UsageError
 from weft.frontier.blacklist import usable_rule
 from weft.frontier.pace import Speed
@@ -157,6 +158,29 @@ class Managed:
         if not Speed.parse(text).rules:
             raise UsageError("this is no speed", todo="write such as '200 pages/s', or none for no limit")
         self._shared.set_speed(text.strip())
+
+    # Workers.
+
+    @property
+    def workers(self) -> int:
+        """How many workers the run has, or is about to have."""
+        return self._shared.state().wanted
+
+    def set_workers(self, count: int) -> None:
+        """Have the run go on with so many workers; the next run has as many as its command says."""
+        state = self._shared.state()
+        if not self.running:
+            raise UsageError("the crawl does not run", where=str(self.out), todo="give --workers when it goes on")
+        if not state.watched:
+            raise UsageError(
+                "the crawl runs in the process of who started it, which has one worker",
+                where=str(self.out),
+                todo="start it with weft crawl, or with more than one worker",
+            )
+        most = most_workers()
+        if not 1 <= count <= most:
+            raise UsageError(f"{count} workers were asked for", todo=f"give 1 to {most}")
+        self._shared.want_workers(count)
 
     # Blacklist.
 

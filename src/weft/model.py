@@ -58,7 +58,6 @@ class Reason(Enum):
     ADDRESS = "special-address", False, "the URL names a loopback, private or otherwise special address: not allowed"
     CONTACT = "no-contact", False, "no contact was given, and the address is not loopback"
     ROBOTS = "robots", False, "robots.txt disallows the URL"
-    ROBOTS_UNREACHABLE = "robots-unreachable", True, "robots.txt could not be had, which means: disallowed for now"
     SITE_HOSTILE = "site-hostile", False, "the site has too many pages that harm who reads them, and is left alone"
     SITE_FAILED = "site-failed", False, "the site kept failing and was given up"
     # No answer came.
@@ -181,6 +180,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     left_out: int = 0  # links beyond the limit of a page, which are not among these
     robots: str = ""  # what it asks of robots, its header included, as `parse.directives` writes it
     canonical: str = ""  # the URL that it calls its own, in normal form; "" where it names none
+    whole: bool = True  # False where its content coding breaks off, though nothing cut it: it was read so far
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):

@@ -26,7 +26,7 @@ def warm_crawl() -> None:
     from weft.ordering import Ordering
     from weft.ordering.opic import Opic
     from weft.ordering.priority import Priority
-    from weft.parse.robots import parse_robots
+    from weft.parse.robots_table import load
     from weft.parse.tags import read_tags
     from weft.store.contents import Contents
     from weft.urls import UrlRules
@@ -66,7 +66,7 @@ def warm_crawl() -> None:
             frontier.commit(marks={})
             frontier.close()
     read_tags(b"<a href=x>")
-    parse_robots(b"User-agent: *\nDisallow: /*" + 1100 * b"a" + b"b$", "weft").allows("/")
+    load()
     with tempfile.TemporaryDirectory() as folder:
         for worker in (0, 1):
             contents = Contents(Path(folder), worker, b"")

@@ -41,11 +41,14 @@ from weft.events import Bus, Event, Fault, OutageBegan, OutageEnded
 from weft.fetch.dns import Resolver
 from weft.fetch.transport import Transport
 from weft.frontier.local import LocalFrontier
+from weft.frontier.log import Commit
+from weft.frontier.politeness import Politeness
 from weft.frontier.shared.contract import Begun, Exchanging, FrontierAwayError
 from weft.frontier.shared.opening import open_frontier
 from weft.ordering.reranking import Reranking
 from weft.parse.apart import Apart
 from weft.parse.page import LARGE, Parser
+from weft.parse.robots_table import load
 from weft.parts import gate_of, oracle_of, ordering_of
 from weft.processes import die_with_parent
 from weft.store.columns import without_pandas
@@ -112,38 +115,16 @@ async def _work(
         pulse=vitals.beat,
         clock=clock,
     )
-    frontier = LocalFrontier(
-        path=own / "frontier.log",
-        clock=clock,
-        ordering=ordering_of(plan),
-        politeness=politeness,
-        selection=settings.selection,
-        retries=settings.retries,
-        overrides=settings.overrides,
-        rules=settings.urls,
-        agent=settings.identity.product,
-        secret=secret,
-        note=store.note_url,
-        reranking=Reranking(
-            pages=settings.running.rerank,
-            delay=settings.running.rerank_delay,
-            iterations=settings.running.rerank_iterations,
-        ),
-        oracle=oracle_of(plan, secret),
-        seed=settings.running.random_seed,
-        private=plan.private,
-    )
+    frontier = _local_frontier(plan, settings, politeness, own / "frontier.log", secret, clock, store.note_url)
     bus = Bus()
     rotation = Rotation(settings.storing.log_bytes, settings.storing.log_keep, clock)
     bus.subscribe(_Faults(out / "log" / "faults.log", clock, say, rotation).on_event)
-    pulse = _Pulse(shared, number, vitals, clock)
-    last = frontier.recover(begun, lambda commit: intact(out, commit.marks), pulse.beat)
+    last = frontier.recover(begun, lambda commit: intact(out, commit.marks), _Pulse(shared, number, vitals, clock).beat)
     if frontier.behind:
         frontier.keep(shared.held(number))
     _tell_of_losses(frontier, bus)
-    seal_leftovers(out, last.marks if last is not None else {}, number, number=last.number if last is not None else 0)
+    _take_up(out, last, store, number)
     store.before = frontier.number
-    known_contents(out, store.contents, number)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.spent = progress.counts.pages
     frontier.restore_refusals(progress.counts.refused)
@@ -182,6 +163,7 @@ async def _work(
         verify_tls=settings.fetching.verify_tls,
         obey_noarchive=settings.storing.obey_noarchive,
     )
+    load()
     # Who takes over from a hung worker can be sure that it visits nobody any more.
     lease = max(settings.watching.hung_after / 2, 3 * settings.limits.commit_every)
     worker = Worker(
@@ -212,6 +194,46 @@ async def _work(
         log.close()
         frontier.close()
     return worker.why
+
+
+def _local_frontier(
+    plan: Plan,
+    settings: Settings,
+    politeness: Politeness,
+    path: Path,
+    secret: bytes,
+    clock: Clock,
+    note: Callable[[int, str], None],
+) -> LocalFrontier:
+    """A worker's own frontier, as it is before its log is read."""
+    return LocalFrontier(
+        path=path,
+        clock=clock,
+        ordering=ordering_of(plan),
+        politeness=politeness,
+        selection=settings.selection,
+        retries=settings.retries,
+        overrides=settings.overrides,
+        rules=settings.urls,
+        agent=settings.identity.product,
+        secret=secret,
+        note=note,
+        reranking=Reranking(
+            pages=settings.running.rerank,
+            delay=settings.running.rerank_delay,
+            iterations=settings.running.rerank_iterations,
+        ),
+        oracle=oracle_of(plan, secret),
+        seed=settings.running.random_seed,
+        private=plan.private,
+    )
+
+
+def _take_up(out: Path, last: Commit | None, store: Store, worker: int) -> None:
+    """Seal what an earlier run left open, up to its last commit, and learn which contents are stored."""
+    marks, number = ({}, 0) if last is None else (last.marks, last.number)
+    seal_leftovers(out, marks, worker, number=number)
+    known_contents(out, store.contents, worker)
 
 
 def _tell_of_outages(event: Event, say: Callable[[str], None]) -> None:

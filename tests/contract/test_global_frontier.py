@@ -6,16 +6,20 @@ import json
 import random
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.contract import peers
-from tests.contract.peers import IMPLEMENTATIONS, Peer, to
+from tests.contract.peers import IMPLEMENTATIONS, Core, Peer, to
 
 from weft.clock import VirtualClock
 from weft.errors import WeftError
@@ -26,12 +30,13 @@ from weft.frontier.shared.contract import (
     Found,
     Limits,
     Lists,
+    Message,
     Orders,
-    SharedFrontier,
 )
+from weft.frontier.shared.postgres import PostgresFrontier, statements
 from weft.model import Kind
 
-Build = Callable[..., SharedFrontier]
+Build = Callable[..., Core]
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -50,9 +55,9 @@ def implementation(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def build(implementation: str, tmp_path_factory: pytest.TempPathFactory, clock: VirtualClock) -> Iterator[Build]:
     """Makes global frontiers, each of a crawl of its own."""
-    made: list[SharedFrontier] = []
+    made: list[Core] = []
 
-    def made_of(*seeds: str, workers: int = 1, by_size: bool = False, max_pages: int | None = None) -> SharedFrontier:
+    def made_of(*seeds: str, workers: int = 1, by_size: bool = False, max_pages: int | None = None) -> Core:
         folder = tmp_path_factory.mktemp("crawl")
         place = peers.created(implementation, folder, by_size=by_size, seeds=seeds)
         frontier = peers.opened(implementation, place, clock)
@@ -65,7 +70,7 @@ def build(implementation: str, tmp_path_factory: pytest.TempPathFactory, clock: 
         frontier.close()
 
 
-def crew(frontier: SharedFrontier, workers: int) -> list[Peer]:
+def crew(frontier: Core, workers: int) -> list[Peer]:
     """So many workers, all begun."""
     return [Peer(frontier, number) for number in range(workers)]
 
@@ -180,9 +185,9 @@ def test_group__is_never_given_to_two_workers_and_no_link_is_lost(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Whoever finds, asks and restarts in whatever order: every link comes to the one that holds its group."""
-    for name in IMPLEMENTATIONS:
-        place = peers.created(name, tmp_path_factory.mktemp("crawl"), by_size=data.draw(st.booleans()), seeds=())
-        frontier = peers.opened(name, place, VirtualClock(1e9))
+    name = data.draw(st.sampled_from((*["sqlite"] * 9, "postgres")))  # whose tables take their time to be made
+    place = peers.created(name, tmp_path_factory.mktemp("crawl"), by_size=data.draw(st.booleans()), seeds=())
+    with closing(peers.opened(name, place, VirtualClock(1e9))) as frontier:
         frontier.prepare(3, Limits(max_pages=None))
         workers = crew(frontier, 3)
         sent: set[str] = set()
@@ -200,7 +205,6 @@ def test_group__is_never_given_to_two_workers_and_no_link_is_lost(
         assert sorted(url for worker in workers for url in worker.urls) == sorted(sent)
         for worker in workers:
             assert {peers.group_of(url) for url in worker.urls} == set(worker.groups)
-        frontier.close()
 
 
 # --- links ---
@@ -918,8 +922,10 @@ def test_speed__what_one_does_not_use_is_for_others(build: Build) -> None:
     assert mine + rest <= 100.01
 
 
-def test_speed__follows_the_hours(build: Build, clock: VirtualClock) -> None:
+def test_speed__follows_the_hours(build: Build, clock: VirtualClock, implementation: str) -> None:
     """By the clock of whoever divides it."""
+    if implementation != "sqlite":
+        pytest.skip("its clock is the database's, which nobody can move")
     frontier = build()
     (worker,) = crew(frontier, 1)
     frontier.set_speed("10 pages/s; 00:00-12:00 20 pages/s")
@@ -975,6 +981,87 @@ def test_lists__say_where_sites_stand(build: Build) -> None:
     first.exchange()
     second.exchange(wants=1)
     assert frontier.lists() == Lists(to_crawl=0, being_crawled=0, crawled=1, set_aside=1)
+
+
+# --- messages ---
+
+
+def test_messages__are_numbered_for_each_worker_without_a_gap(build: Build) -> None:
+    """From 1 on, whatever is sent to others in between."""
+    frontier = build(*seeds_of("a", "b"), workers=3)
+    first, second, third = crew(frontier, 3)
+    first.exchange(wants=1)
+    second.exchange(wants=1)
+    numbers = []
+    for number in range(4):
+        third.commit(to(f"http://{'ab'[number % 2]}.example/{number}"), to(f"http://b.example/{number}/x"))
+        third.exchange()
+        numbers.append((first.exchange().taken, second.exchange().taken))
+    assert numbers == [(2, 2), (2, 3), (3, 4), (3, 5)]
+
+
+def test_messages__become_visible_in_the_order_of_their_numbers(implementation: str, tmp_path: Path) -> None:
+    """A transaction that has taken a number and is not done yet holds back who would take the next one: a worker's
+    cursor can pass no message that comes later.
+    """
+    if implementation != "postgres":
+        pytest.skip("SQLite has one writer at a time")
+    place = peers.created(implementation, tmp_path, by_size=False, seeds=seeds_of("a"))
+    address, schema = place.split(" ")
+    frontier = PostgresFrontier(address, schema)
+    frontier.prepare(3, Limits())
+    receiver, sender = Peer(frontier, 0), Peer(PostgresFrontier(address, schema), 1)
+    receiver.exchange(wants=1)
+    sender.commit(to("http://a.example/second"))
+    with psycopg.connect(address) as slow:
+        slow.execute(f"set search_path to {schema}".encode())
+        (number,) = slow.execute(statements()["number_message"].encode(), {"worker": 0}).fetchone() or (0,)
+        told = msgspec.msgpack.encode(Message(notices=[to("http://a.example/first")]))
+        values = {"worker": 0, "number": number, "message": told}
+        slow.execute(statements()["send"].encode(), values)
+        telling = threading.Thread(target=sender.exchange)
+        telling.start()
+        telling.join(0.3)
+        assert telling.is_alive(), "it waits"
+        assert receiver.exchange().messages == []
+        slow.commit()
+        telling.join(60)
+    receiver.exchange()
+    assert receiver.urls == ["http://a.example/", "http://a.example/first", "http://a.example/second"]
+    frontier.close()
+    sender.frontier.close()
+
+
+# --- leaving ---
+
+
+def test_worker__that_is_taken_away_is_told_to_leave(build: Build) -> None:
+    """It is given no more groups; the crawl is not over while it holds some."""
+    frontier = build(*seeds_of("a", "b", "c"), workers=2)
+    first, second = crew(frontier, 2)
+    second.exchange(wants=1)
+    frontier.want_workers(1)
+    assert not second.exchange().leave
+    frontier.resize(1)
+    orders = second.exchange(wants=9)
+    assert orders.leave
+    assert orders.messages == []
+    assert not first.exchange(wants=9).leave
+    first.exchange(wants=9)
+    assert first.exchange(idle=True).over == "", "somebody still holds a group"
+    assert frontier.surplus() == [1]
+    assert [worker.in_run for worker in frontier.workers()] == [True, False]
+
+
+def test_heard__is_told_in_seconds_by_the_frontiers_own_clock(build: Build) -> None:
+    """Nobody else's clock is asked."""
+    frontier = build(workers=2)
+    first = Peer(frontier, 0)
+    assert [worker.heard is None for worker in frontier.workers()] == [False, True]
+    first.exchange()
+    heard = frontier.workers()[0].heard
+    assert heard is not None
+    assert 0.0 <= heard < 3600.0
 
 
 # --- several processes at once ---

@@ -22,7 +22,8 @@ from weft.clock import SystemClock
 from weft.config import Settings
 from weft.directory import Plan
 from weft.engine import conclusion, outcome
-from weft.frontier import schedule, sites
+from weft.frontier import robots as robots_files
+from weft.frontier import schedule
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.discovery import Discovery
 from weft.frontier.local import LocalFrontier
@@ -60,7 +61,7 @@ def robots(*lines: str) -> Answer:
 
 def ignore_disallow(patch: Patch) -> None:
     """Nothing is disallowed."""
-    patch.setattr(RobotsFiles, "allows", lambda *_: True)
+    patch.setattr(Robots, "allows", lambda *_: True)
 
 
 def take_the_first_rule(patch: Patch) -> None:
@@ -74,7 +75,7 @@ def take_the_first_rule(patch: Patch) -> None:
 
 def obey_another_group(patch: Patch) -> None:
     """The rules for another robot are obeyed."""
-    patch.setattr(sites, "parse_robots", lambda body, _agent: parse_robots(body, "otherbot"))
+    patch.setattr(robots_files, "parse_robots", lambda body, _agent: parse_robots(body, "otherbot"))
 
 
 def keep_robots_for_ever(patch: Patch) -> None:
@@ -84,14 +85,13 @@ def keep_robots_for_ever(patch: Patch) -> None:
 
 def ignore_crawl_delay(patch: Patch) -> None:
     """No crawl-delay is known."""
-    take = RobotsFiles._take
+    note = RobotsFiles._note
 
-    def without(self: RobotsFiles, site: Any, *others: Any) -> tuple[str, ...]:
-        named = take(self, site, *others)
+    def without(self: RobotsFiles, site: Any, *others: Any) -> None:
+        note(self, site, *others)
         site.crawl_delay = None
-        return named
 
-    patch.setattr(RobotsFiles, "_take", without)
+    patch.setattr(RobotsFiles, "_note", without)
 
 
 def ask_on_in_spite_of_a_crawl_delay(patch: Patch) -> None:

@@ -21,13 +21,14 @@ from weft import handover
 from weft.clean import clean_crawl
 from weft.clock import SystemClock, VirtualClock
 from weft.directory import locked, stored_plan
-from weft.errors import WeftError
+from weft.errors import UsageError, WeftError
 from weft.frontier.parcels import Estate, parcels_of
 from weft.frontier.shared import sqlite_handover
 from weft.frontier.shared.contract import Limits
-from weft.frontier.shared.opening import open_frontier
+from weft.frontier.shared.opening import create_frontier, open_frontier
 from weft.frontier.shared.sqlite import SqliteFrontier
 from weft.handover import hand_over
+from weft.manage import managing
 from weft.store import sealing
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
@@ -35,8 +36,8 @@ from weft.testbed.serve import ServerSettings
 
 WAIT = 0.2
 APART = replace(PLAIN, sites_per_address=1)  # else the sites would follow their addresses to one worker
-SITES, PAGES, LARGEST = 100, 2000, 60
-RATE = 500  # pages a second at most, so that there is a middle
+SITES, PAGES, LARGEST = 60, 900, 40
+RATE = 200  # pages a second at most, so that there is a middle
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def run_until(siege: Siege, out: Path, pages: int, how: int) -> None:
     assert not siege.over, "the crawl was done before it was ended"
     workers = siege.workers()
     siege.process.send_signal(how)
-    siege.process.wait(30)
+    siege.process.wait(100)
     wait_until(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in workers), "workers survived")
     siege.close()
 
@@ -72,9 +73,7 @@ def run_until(siege: Siege, out: Path, pages: int, how: int) -> None:
 @pytest.mark.parametrize(
     ("how", "numbers"),
     [
-        pytest.param(signal.SIGINT, (2, 1), id="2-1"),
-        pytest.param(signal.SIGINT, (1, 3), id="1-3"),
-        pytest.param(signal.SIGINT, (3, 2), id="3-2"),
+        pytest.param(signal.SIGINT, (2, 1, 3), id="2-1-3"),
         pytest.param(signal.SIGKILL, (1, 3, 2, 1), id="killed-1-3-2-1"),
     ],
 )
@@ -284,3 +283,48 @@ def test_clean__is_refused_while_the_crawl_runs(interrupted: Path, tmp_path: Pat
     with locked(out), pytest.raises(WeftError, match="running"):
         clean_crawl(out)
     assert state_of(out) == before
+
+
+# Another number of workers while the crawl runs.
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("killed", [False, True])
+def test_workers__are_added_and_taken_away_while_the_crawl_runs(bed: Bed, tmp_path: Path, *, killed: bool) -> None:
+    """Two, four, one: every page is stored once, nobody is visited too early, and each took part. Killed in the middle
+    of a change, the crawl goes on as ever.
+    """
+    out, output = tmp_path / "crawl", tmp_path / "output.txt"
+    siege = Siege(command(bed, out, 2), output)
+    try:
+        for place, count in enumerate((4, 1), 1):
+            wait_until(lambda place=place: len(bed.log()) > PAGES * place // 4, "the crawl stands still")
+            with managing(out) as managed:
+                managed.set_workers(count)
+                assert managed.workers == count
+            if killed and count == 1:
+                wait_until(lambda: "1 workers are wanted" in output.read_text(encoding="utf-8"), "nothing happens")
+                break
+            wait_until(lambda count=count: f"goes on with {count} workers" in output.read_text(encoding="utf-8"), "no")
+            wait_until(lambda count=count: len(siege.workers()) == count, "there are others")
+        if killed:
+            siege.stop()
+            siege.start()
+        assert siege.finish(200) == 0, output.read_text(encoding="utf-8")[-2000:]
+    finally:
+        siege.close()
+    check_stored(bed, out)
+    check_servers(bed, out, wait=WAIT)
+    shared = open_frontier(out)
+    stood = shared.workers()
+    shared.close()
+    assert len(stood) == 4
+    assert sum(worker.pages for worker in stood) == PAGES
+
+
+def test_workers__of_a_crawl_that_does_not_run_are_not_changed(tmp_path: Path) -> None:
+    """It says what to do instead."""
+    create_frontier(tmp_path, by_size=False, seeds=["http://a.example/"])
+    (tmp_path / "crawl.toml").write_text("", encoding="utf-8")
+    with managing(tmp_path) as managed, pytest.raises(UsageError, match="does not run"):
+        managed.set_workers(3)

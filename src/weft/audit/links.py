@@ -7,7 +7,6 @@ the words is not read; that is most of them. A page that the volumes do not hold
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import chain, groupby
 from typing import Any, NamedTuple
@@ -37,9 +36,6 @@ where p.connected_at is not null and p.via <> 0 and p.kind in ({", ".join(f"'{na
 order by v.volume, v."offset", v.row, p.row
 """  # noqa: S608
 _MOST_UNREAD = 500_000  # pages that are judged by the table of links
-_words = re.compile(rb"(?i)nofollow|&#|\0").search
-_none = re.compile(rb"(?i)none").search
-_addressed = re.compile(rb"(?i)robots").search
 
 
 class _Led(NamedTuple):
@@ -150,9 +146,10 @@ def _may_ask(content: bytes, agent: str) -> bool:
     >>> _may_ask(b'<a rel="NoFollow">', "weft"), _may_ask(b"display: none", "weft")
     (True, False)
     """
-    if _words(content):
+    text = content.lower()
+    if b"nofollow" in text or b"&#" in text or b"\0" in text:
         return True
-    return bool(_none(content)) and bool(_addressed(content) or agent.lower().encode() in content.lower())
+    return b"none" in text and (b"robots" in text or agent.lower().encode() in text)
 
 
 def _resolved(links: list[tuple[str, int]], base: str, settings: Settings) -> Iterator[str]:

@@ -203,8 +203,7 @@ class _Site:
         return found
 
     def _says(self, held: _Held, time: int) -> tuple[File | None, dict[str, Any]]:
-        agent = self._judge.terms.at(time).identity.product
-        key = (held.file, agent)
+        key = (held.file, self._judge.terms.agent(time))
         if key not in self._read:
             self._read[key] = self._judge.file(*key)
         return self._read[key]

@@ -25,6 +25,7 @@ class Terms:
 
     def __init__(self, settings: list[Settings], begins: list[int], *, known_from: int) -> None:
         self.settings = settings
+        self._agents = [each.identity.product for each in settings]
         self._begins = begins  # of all but the first
         self.known_from = known_from  # before this the settings may have been others
 
@@ -56,4 +57,9 @@ class Terms:
     def obeys(self, site: str, time: int) -> bool:
         """Was robots.txt to be obeyed, of this site at this time?"""
         settings = self.at(time)
-        return (settings.overrides.of(site).robots or settings.selection.robots) == "obey"
+        own = settings.overrides.of(site).robots if settings.overrides.sites else None
+        return (own or settings.selection.robots) == "obey"
+
+    def agent(self, time: int) -> str:
+        """The name by which robots.txt addressed the crawl at a time."""
+        return self._agents[self.number(time)]

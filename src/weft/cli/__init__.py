@@ -48,6 +48,7 @@ _COMMANDS = (
     ("", "pause", "manage:pause", "Have a crawl fetch nothing more until `weft resume`."),
     ("", "resume", "manage:resume", "Let a crawl go on that was paused."),
     ("", "speed", "manage:speed", "Set how fast a crawl goes at most, over all its workers."),
+    ("", "workers", "workers:workers", "Add workers to a running crawl, or take some away."),
     ("", "blacklist", "manage:blacklist", "Leave URLs, sites, domains or addresses alone from now on."),
     ("", "add", "manage:add", "Add seeds to a crawl."),
     ("", "stop", "manage:stop", "End a crawl's run: pages under way are finished, everything is written."),

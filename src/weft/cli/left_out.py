@@ -37,6 +37,9 @@ def left_out(
             lines.append(f"{_many(count, 'robots.txt file')} read only as far as RFC 9309 demands (500 KiB)")
         elif cause == "length":
             lines.append(f"{count:,} {were} cut at max_bytes_page ({_short(max_bytes)}): raise --max-bytes-page")
+        elif cause == "coding":
+            ends = "body ends" if count == 1 else "bodies end"
+            lines.append(f"{count:,} {ends} before the content coding does, as it was sent; read so far")
         else:
             lines.append(f"{count:,} {were} cut when the time for a page was up: raise --timeout")
     if unwanted:

@@ -18,7 +18,7 @@ from functools import partial
 from weft.engine.conclusion import Conclusion
 from weft.engine.doubt import counts
 from weft.engine.drive import Ask, Driver
-from weft.engine.following import follow_bit_by_bit, is_long
+from weft.engine.following import follow_bit_by_bit, is_long, later
 from weft.engine.outcome import UNREACHED, is_lost, nothing_came, redirect_of, verdict
 from weft.engine.probing import Probing, Way
 from weft.engine.robots import ask_robots
@@ -31,6 +31,7 @@ from weft.model import Kind, Page, Parsed, Reason, Turn
 from weft.parse.tags import LargePage
 from weft.urls import literal_address
 
+_LONGEST_PUMP = 0.01  # seconds in which visits begin one after the other before others have their turn
 _APART = Parsed("", "", "", "", "", [], [], follow=False, reason=None)  # stands for what is not known yet
 
 
@@ -45,6 +46,7 @@ class Loop:
         self._driver = Driver(on_failure, self.pump)
         self._pumping = False
         self._again = False
+        self._soon = False  # the pump goes on when others had their turn
         self.stopping = False
         self.lease = math.inf  # visits begin until then
         self._suspects = wires.frontier.found.wildcards.suspects  # domains that may have any name
@@ -67,21 +69,29 @@ class Loop:
         return self.active == 0 and (not self._wires.outage.lasts or self._wires.frontier.exhausted)
 
     def pump(self) -> None:
-        """Begin every visit that may begin now."""
+        """Begin every visit that may begin now; where that takes long, some now and others soon."""
         self._again = True
-        if self._pumping:
+        if self._pumping or self._soon:
             return
         self._pumping = True
-        while self._again:
+        until = self._wires.clock.now() + _LONGEST_PUMP
+        while self._again and not self._soon:
             self._again = False
-            while (visit := self._next()) is not None:
+            while not self._soon and (visit := self._next()) is not None:
                 self._driver.run(self._visit(visit))
+                if self._wires.clock.now() > until:
+                    self._soon = True
+                    later(self._pump_on)
             if not self._wires.outage.calm and self._wires.outage.lasts and self._may_begin():
                 self._probing.look()
         while self._suspects:
             self._driver.run(self._suspect(self._suspects.pop()))
         self._pumping = False
         self._on_pumped()
+
+    def _pump_on(self, _nothing: None) -> None:
+        self._soon = False
+        self.pump()
 
     def next_event(self) -> float | None:
         """When something will change by itself."""

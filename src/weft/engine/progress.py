@@ -47,7 +47,9 @@ class Counts(msgspec.Struct):
     reasons: dict[str, int] = {}  # failures, by reason; those of robots.txt that keep a site from being visited, too
     refused: dict[str, int] = {}  # by rule
     statuses: dict[int, int] = {}
-    truncated: dict[str, int] = {}  # pages whose content was cut by a limit of ours: length or time
+    truncated: dict[
+        str, int
+    ] = {}  # pages whose content was cut by a limit of ours: length or time; or whose coding breaks off
     parts_truncated: dict[str, int] = {}
     robots_truncated: dict[str, int] = {}  # robots.txt files: by what RFC 9309 wants to be read at least
     cut_at: int = 0  # bytes: the limit of the last run
@@ -148,7 +150,7 @@ class Progress:
                 if reason is not None and reason is not Reason.STATUS_4XX:
                     counts.count(reason)  # the site cannot be visited, and its pages wait
                 return
-            if reason is not None or page.truncated:
+            if reason is not None or page.truncated or not (outcome.parsed is None or outcome.parsed.whole):
                 self._not_whole(outcome)
             if kind >= FIRST_REQUISITE:
                 self._part(event)
@@ -173,6 +175,8 @@ class Progress:
     def _not_whole(self, outcome: Outcome) -> None:
         """A fetch failed, or its content was cut."""
         counts, page, cut = self.counts, outcome.page, outcome.page.truncated
+        if not cut and outcome.parsed is not None and not outcome.parsed.whole:
+            cut = "coding"
         if outcome.reason is not None:
             counts.count(outcome.reason)
             if outcome.reason is Reason.TYPE:

@@ -23,7 +23,7 @@ from weft.frontier.rules import forbidden
 from weft.frontier.schedule import Visit
 from weft.frontier.sites import Errand, RobotsRecord
 from weft.model import Kind, Outcome, Page, Reason, Turn
-from weft.parse.decode import decode_content
+from weft.parse.decode import undo_codings
 from weft.parse.robots import READ_AT_LEAST
 from weft.urls import fingerprint, origin_of
 
@@ -122,7 +122,9 @@ def _read(wires: Wires, page: Page) -> _Found:
         return _Found(Reason.TIMEOUT)
     body, reason = page.body, None
     if coding := page.headers.get("content-encoding", ""):
-        body, reason = decode_content(page.body, coding, READ_AT_LEAST + 1)
+        body, reason, whole = undo_codings(page.body, coding, READ_AT_LEAST + 1)
+        if not whole and not page.truncated:  # what it forbids may stand in what is missing
+            return _Found(Reason.ENCODING)
     if reason is Reason.ENCODING:
         if _no_text(page.body) or not _is_utf8(page.body):
             return _Found(reason)
@@ -148,7 +150,7 @@ def _learn(wires: Wires, visit: Visit, errands: tuple[Errand, ...], page: Page, 
     """
     frontier, site = wires.frontier, visit.site
     # The last of too many redirects is as good as no file.
-    record = RobotsRecord(wires.clock.wall(), True, found.body)
+    record = RobotsRecord(wires.clock.wall(), found.body)
     if found.cut:
         cuts = wires.progress.counts.robots_truncated
         cuts["length"] = cuts.get("length", 0) + 1
@@ -157,7 +159,7 @@ def _learn(wires: Wires, visit: Visit, errands: tuple[Errand, ...], page: Page, 
         for errand in _taken(visit, errands):
             frontier.deliver(errand, record)
     if errands[0].url == _own(visit):
-        frontier.learn_robots(site, visit.scheme, allowed=record.allowed, body=record.body)
+        frontier.learn_robots(site, visit.scheme, record.body)
     return keeps_open(page) and not site.held and not frontier.robots_due(site, visit.scheme)
 
 

@@ -40,6 +40,11 @@ def last_sign(folder: Path) -> float:
         return 0.0
 
 
+def signs_of(folder: Path) -> dict[int, float]:
+    """The last signs of all workers whose folders are in this one, by their numbers."""
+    return {int(own.name): last_sign(own) for own in folder.glob("*") if own.name.isdigit()}
+
+
 def process_of(folder: Path) -> int | None:
     """The process of the worker of a folder, be it alive or not; None where there was none."""
     try:

@@ -33,6 +33,7 @@ from weft.frontier.shared.contract import Exchanging, FrontierAwayError, Orders,
 from weft.store.files import SETTLED
 
 _TICK = 0.01  # seconds: timers that are due closer together than this are served together
+_BIT = 0.01  # seconds of what comes from others that are taken in before visits have their turn
 _LOOK = 0.05  # seconds between two looks at whether something is to be done
 
 
@@ -69,6 +70,7 @@ class Worker:
         self._commits = 0
         self._committed = asyncio.Event()  # since the last exchange began
         self._in_exchange = False
+        self._obeying = asyncio.Lock()  # a message is taken in: nothing is committed before all of it is
         self._away_since: float | None = None  # the global frontier does not answer
         self._hurry = 0.1  # seconds after which an exchange is made ahead of time; longer while none helps
         self._events: asyncio.AbstractEventLoop | None = None
@@ -192,7 +194,7 @@ class Worker:
         helped = bool(orders.messages or orders.lent or orders.allowance)
         self._hurry = 0.1 if helped else min(self._hurry * 2, self._limits.commit_every)
         self._loop.lease = asked + self._lease
-        self._obey(orders)
+        await self._obey(orders)
 
     def _note_away(self, error: FrontierAwayError, since: float) -> None:
         """Say it once."""
@@ -204,8 +206,9 @@ class Worker:
     async def _commit(self) -> None:
         """One commit."""
         wires = self._wires
-        self._pack()
-        wires.store.roll()
+        async with self._obeying:
+            self._pack()
+            wires.store.roll()
         await asyncio.get_running_loop().run_in_executor(self._committing, self._write)
         wires.frontier.written()
         self._beat()
@@ -245,9 +248,14 @@ class Worker:
             statistics=msgspec.msgpack.encode(self.statistics()),
         )
 
-    def _obey(self, orders: Orders) -> None:
-        frontier = self._wires.frontier
-        frontier.obey(orders)
+    async def _obey(self, orders: Orders) -> None:
+        frontier, clock = self._wires.frontier, self._wires.clock
+        async with self._obeying:
+            until = clock.now() + _BIT
+            for _ in frontier.obeying(orders):  # a message may have a hundred thousand links
+                if clock.now() > until:
+                    await asyncio.sleep(0)
+                    until = clock.now() + _BIT
         self._wires.gate.forbid(frontier.scope.blacklist.ranges)
         frontier.allowance = orders.allowance
         if orders.over or orders.leave:

@@ -10,7 +10,7 @@ changed of it into the next commit, and takes it back when the log is read again
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -58,6 +58,7 @@ CAPACITY = 1 << 27  # pages that a worker can know
 _MOST_RETURNED = 1 << 20  # pages that are fetched again because a redirect led back to them
 _MOST_REMEMBERED = 16  # sites that answered in an earlier run
 _MOST_REFUSALS = 500  # in one go, so that a long queue of forbidden pages does not stop the loop
+_LINKS_IN_A_BIT = 64  # of another worker, that are taken in at once
 _LONGEST_REFUSING = 0.005  # seconds, for the same
 
 
@@ -139,7 +140,13 @@ class LocalFrontier:
             schedule=self.schedule,
         )
         self.robots = RobotsFiles(
-            clock=clock, politeness=politeness, selection=selection, agent=agent, sites=self._sites, found=self.found
+            clock=clock,
+            politeness=politeness,
+            selection=selection,
+            agent=agent,
+            sites=self._sites,
+            found=self.found,
+            written=self._log.read,
         )
         self._errands = Errands(
             clock=clock,
@@ -277,8 +284,7 @@ class LocalFrontier:
         before = len(self._admitted)
         self.admit(url)
         if len(self._admitted) > before:
-            for scheme, robots in site.robots.items():
-                self.found.offer_sitemaps(robots.sitemaps, f"{scheme}://{site.name}/robots.txt")
+            self.robots.offer_sitemaps(site)
 
     # Visits.
 
@@ -369,7 +375,7 @@ class LocalFrontier:
 
     def refusal(self, site: Site, url: str) -> Reason | None:
         """Why a page is not fetched whose turn has come. Of most, nothing is known that a rule could look at."""
-        robots = site.robots.get("https" if url[4] == "s" else "http")
+        robots = self.robots.of(site, "https" if url[4] == "s" else "http")
         if (robots is None or not robots.rules) and not site.strikes and not self.scope.blacklist.rules:
             return None
         page = Waiting(url=url, site=site.name, settings=site.settings, robots=robots, strikes=site.strikes)
@@ -539,9 +545,9 @@ class LocalFrontier:
         """Must robots.txt be asked for before anything else?"""
         return self.robots.due(site, scheme)
 
-    def learn_robots(self, site: Site, scheme: str, *, allowed: bool, body: bytes | None) -> None:
-        """Take in a robots.txt, and offer the sitemaps that it names."""
-        self.robots.learn(site, scheme, RobotsRecord(self._clock.wall(), allowed, body))
+    def learn_robots(self, site: Site, scheme: str, body: bytes | None) -> None:
+        """Take in a robots.txt, None where there is none, and offer the sitemaps that it names."""
+        self.robots.learn(site, scheme, RobotsRecord(self._clock.wall(), body))
 
     def send(self, errand: Errand) -> None:
         """Have a robots.txt fetched from another site; the site that it speaks for is held meanwhile."""
@@ -621,7 +627,7 @@ class LocalFrontier:
         if self._ranking is not None:
             self._ranking.pack(commit)
         self._mail.seal(batch, commit)
-        self._log.pack(commit)
+        self.robots.placed(commit, self._log.pack(commit))
         self._asked.turn()
         self._packed = (commit.number, commit.taken)
         self._packed_awaiting += self._awaiting
@@ -630,6 +636,7 @@ class LocalFrontier:
 
     def write(self, *, sync: bool) -> None:
         """Put the packed record on disk; may be called from another thread than the rest."""
+        self._asked.sync = sync
         self._log.write(sync=sync)
 
     def written(self) -> None:
@@ -673,8 +680,10 @@ class LocalFrontier:
         past = Past()
         for replayed in self._log.replay(intact, applied=0 if begun is None else begun.applied):
             pulse()
-            past.take(replayed)
             last = replayed.commit
+            self.robots.placed(last, replayed.robots_at)
+            last.robots = []  # they stay in the log: all at once they may be more than fits into memory
+            past.take(replayed)
             self._pages.replay(replayed)
             self._mail.replay(last)
         if last is None:
@@ -718,7 +727,7 @@ class LocalFrontier:
     def _restore_sites(self, past: Past) -> None:
         """Put back what was known of sites. Any of them may have been visited until this moment."""
         now = self._clock.now()
-        self.robots.restore(past.robots)
+        self.robots.restore(past.left)
         for site in self._sites.restore(past.states, self._clock.wall() + self.set_back - now):
             self._sites.pause(site)
             self.schedule.resume(site, now)
@@ -775,6 +784,13 @@ class LocalFrontier:
 
     def obey(self, orders: Orders) -> None:
         """Do as the global frontier says."""
+        for _ in self.obeying(orders):
+            pass
+
+    def obeying(self, orders: Orders) -> Iterator[None]:
+        """The same bit by bit: others may have their turn in between, but nothing is committed before the end. Until
+        then no message counts as taken in, so that it is given again if the worker dies.
+        """
         now = self._clock.now()
         for url in orders.scope:
             self.scope.admit(url)
@@ -783,7 +799,7 @@ class LocalFrontier:
         self.pace.set(orders.speed, now)
         self.pace.paused = orders.paused
         for message in orders.messages:
-            self._take(message)
+            yield from self._take(message)
         for address in orders.taken_already:
             self._departures.move_to(address)
         self.schedule.lend([(address, now + wait) for address, wait in orders.lent], orders.recalled, now)
@@ -792,12 +808,15 @@ class LocalFrontier:
             self.schedule.second_pass(now)
         self._mail.read(orders)
 
-    def _take(self, message: Message) -> None:
-        new = {group for group in message.groups if self.holdings.check_out(group)}
-        for parcel in message.parcels:
-            if parcel.group in new:  # else it came before, and more is known of it by now
-                self._arrivals.load(parcel)
-        for notice in message.notices:
+    def _take(self, message: Message) -> Iterator[None]:
+        parcels = {parcel.group: parcel for parcel in message.parcels}
+        for group in message.groups:
+            if self.holdings.check_out(group) and group in parcels:  # else it came before, and more is known by now
+                self._arrivals.load(parcels[group])  # before anybody can lead to one of its sites
+            yield
+        for number, notice in enumerate(message.notices):
+            if number % _LINKS_IN_A_BIT == 0:
+                yield
             self._take_notice(notice)
 
     def _take_notice(self, notice: Notice) -> None:

@@ -100,7 +100,7 @@ class LocalPages:
 
     def replay(self, replayed: Replayed) -> None:
         """Put the pages of a record back into URL-seen, with their scores."""
-        commit, rows, keys = replayed
+        commit, rows, keys, _places = replayed
         first = int(self._seen.arrays.counts[0])
         restore(self._seen.arrays, keys.copy())
         np.add.at(self._seen.arrays.found, rows["site"][rows["kind"] < FIRST_REQUISITE], 1)

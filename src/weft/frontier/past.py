@@ -45,7 +45,7 @@ class Past:
 
     def take(self, replayed: Replayed) -> None:
         """The next record."""
-        commit, rows, _prints = replayed
+        commit, rows, _prints, _places = replayed
         self.clean = commit.clean
         self.names += commit.sites
         self.scope += commit.scope

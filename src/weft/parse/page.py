@@ -13,7 +13,7 @@ import msgspec
 
 from weft.model import Kind, Page, Parsed, Reason
 from weft.parse.css import css_links
-from weft.parse.decode import charset_of, decode_content
+from weft.parse.decode import charset_of, decode_content, undo_codings
 from weft.parse.directives import NOTHING_ASKED, Directives, head_directives
 from weft.parse.html import parse_html
 from weft.parse.media import CSS, FEEDS, HTML, detect_type
@@ -26,6 +26,7 @@ _LISTING = 50_000  # bytes of a sitemap, a feed or a style sheet: at most 0.8 µ
 _MOST_OF_A_SITEMAP = 52_428_800  # bytes, decoded, as the protocol has it
 _MOST_TEXT = 4_000_000  # signs of all links of a page together; a sitemap's 50,000 of usual length have as many
 _FEW = 1_000  # links that are not counted so
+_MAP = int(Kind.MAP)  # an enumeration's members are slow to find in Python 3.11
 _GZIP = b"\x1f\x8b\x08"
 
 
@@ -48,18 +49,20 @@ class Parser:
 
     def parse(self, page: Page, kind: int) -> Parsed:
         """Read a page; `LargePage` is raised where that should rather be done apart."""
-        parsed = self._parse(page, kind)
+        body, reason, whole = self._decoded(page, kind)
+        parsed = self._parse(page, kind, body, reason)
+        if not whole and not page.truncated:
+            parsed = msgspec.structs.replace(parsed, whole=False)
         return _shortened(parsed) if len(parsed.links) + len(parsed.nofollow) > _FEW else parsed
 
-    def _parse(self, page: Page, kind: int) -> Parsed:
-        body, reason = self._decoded(page, kind)
+    def _parse(self, page: Page, kind: int, body: bytes, reason: Reason | None) -> Parsed:
         declared, _, parameters = page.headers.get("content-type", "").partition(";")
         found = detect_type(declared, body)
         header = self.asked(page)
-        if reason is not None and (kind != Kind.MAP or reason is not Reason.EXPANSION):
+        if reason is not None and (kind != _MAP or reason is not Reason.EXPANSION):
             # A part of what expands without end is worth no more than the rest of it; that of a long list is.
             return _nothing(page, found, header, reason)
-        if kind == Kind.MAP:
+        if kind == _MAP:
             return self._sitemap(page, body, header, reason)
         most, briefly = self._settings.max_links, self._largest is not None
         if found in HTML:
@@ -90,23 +93,23 @@ class Parser:
             return _nothing(page, found, header, None, charset_of(body, _charset_parameter(parameters)))
         return _nothing(page, found, header, None)
 
-    def _decoded(self, page: Page, kind: int) -> tuple[bytes, Reason | None]:
-        """The content, where it can be had without holding up others."""
+    def _decoded(self, page: Page, kind: int) -> tuple[bytes, Reason | None, bool]:
+        """The content, where it can be had without holding up others; and whether its coding came to its end."""
         coding = page.headers.get("content-encoding", "")
         if not coding:
-            return page.body, None
+            return page.body, None, True
         limit = self._settings.max_expanded_bytes
         return self._expanded(page.body, coding, max(limit, _MOST_OF_A_SITEMAP) if kind == Kind.MAP else limit)
 
-    def _expanded(self, body: bytes, coding: str, limit: int) -> tuple[bytes, Reason | None]:
+    def _expanded(self, body: bytes, coding: str, limit: int) -> tuple[bytes, Reason | None, bool]:
         if self._largest is None:
-            return decode_content(body, coding, limit)
+            return undo_codings(body, coding, limit)
         if "," in coding:  # a coding in a coding may take longer than its sizes tell
             raise LargePage
-        body, reason = decode_content(body, coding, min(limit, self._largest))
+        body, reason, whole = undo_codings(body, coding, min(limit, self._largest))
         if reason is Reason.EXPANSION and limit > self._largest:
             raise LargePage
-        return body, reason
+        return body, reason, whole
 
     def _check(self, body: bytes, largest: int | None) -> None:
         """Raise `LargePage` for what is larger than that, where others would have to wait for it."""
@@ -115,7 +118,7 @@ class Parser:
 
     def _sitemap(self, page: Page, body: bytes, header: Directives, reason: Reason | None) -> Parsed:
         if body.startswith(_GZIP):
-            body, reason = self._expanded(body, "gzip", max(self._settings.max_expanded_bytes, _MOST_OF_A_SITEMAP))
+            body, reason, _ = self._expanded(body, "gzip", max(self._settings.max_expanded_bytes, _MOST_OF_A_SITEMAP))
         self._check(body, _LISTING)
         listed = parse_sitemap(body)
         links: list[tuple[str, int]] = [(url, Kind.MAP) for url in listed.maps]

@@ -138,7 +138,7 @@ def page_row(fetched: Fetched, stored: Stored | None, worker: int) -> PageRow:  
     row.closed_at = fetched.closed_at
     row.wait = fetched.rest
     row.took = page.took
-    row.truncated = outcome.cut or None
+    row.truncated = outcome.cut or ("unspecified" if outcome.parsed is not None and not outcome.parsed.whole else None)
     row.redirect = outcome.redirect
     row.redirects = turn.steps if turn.kind == _REDIRECT else 0
     row.redirected_from = fetched.redirected_from
