@@ -104,7 +104,7 @@ def main() -> None:
         )
         frontier.commit(marks={})
         best("text of a page from the log", lambda turn, _p: frontier.url_of(turn.page), pages)
-        store = Store(folder, Storing(), info={}, chance=random.Random(1), url_of=lambda _page: "")
+        store = Store(folder, Storing(), info={}, chance=random.Random(1))
         unnumbered = [(msgspec.structs.replace(turn, page=-1), page) for turn, page in pages]  # nothing refers to them
         best(
             "archive: digests, two records, two members",

@@ -30,7 +30,8 @@ from weft.clock import SystemClock
 from weft.config import Settings
 from weft.directory import Plan, write_settings
 from weft.engine.worker import Worker
-from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.shared.contract import Limits
+from weft.frontier.shared.opening import create_frontier, open_frontier
 from weft.model import Kind, Page
 from weft.parse.options import Reading
 from weft.parse.page import LARGE, Parser
@@ -70,10 +71,10 @@ def crawl(attack: Attack, folder: Path) -> dict[str, Any]:
         plan = Plan(seeds=[bad.url, good.url], out=folder / "crawl", settings=settings)
         plan.out.mkdir(parents=True)
         write_settings(plan)
-        EmbeddedFrontier.create(plan.out / "frontier.db", by_size=False, seeds=plan.seeds)
-        hub = EmbeddedFrontier(plan.out / "frontier.db")
+        create_frontier(plan.out, by_size=False, seeds=plan.seeds)
+        shared = open_frontier(plan.out)
         limits = settings.limits
-        hub.prepare(1, max_bytes=None, max_pages=None, max_time=limits.max_time, speed=None)
+        shared.prepare(1, Limits(max_time=limits.max_time))
         before = peak_mb()
         ended: list[bool] = []
         finish = Worker.finish
@@ -84,8 +85,8 @@ def crawl(attack: Attack, folder: Path) -> dict[str, Any]:
 
         Worker.finish = ending  # type: ignore[method-assign,assignment]
         with rare_collections(), watched(lambda: bool(bad.asked or good.asked) and not ended) as stretches:
-            asyncio.run(work(plan, 0, hub, SystemClock(), lambda _statistics: None, lambda _text: None))
-        hub.close()
+            asyncio.run(work(plan, 0, shared, SystemClock(), lambda _statistics: None, lambda _text: None))
+        shared.close()
         Worker.finish = finish  # type: ignore[method-assign]
     longest = max(stretches)
     return {

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from tests.nursery import quick_workers
 
 from weft.app import Summary, run
 from weft.config import Settings
@@ -43,7 +44,11 @@ def settings_for(bed: Bed, **changes: Any) -> Settings:
 
 def crawl(bed: Bed, out: Path, seeds: list[str] | None = None, **changes: Any) -> Summary:
     """Crawl the bed."""
-    return run(Plan(seeds=seeds or bed.seeds(), out=out, settings=settings_for(bed, **changes)))
+    plan = Plan(seeds=seeds or bed.seeds(), out=out, settings=settings_for(bed, **changes))
+    if plan.settings.running.workers < 2:
+        return run(plan)
+    with quick_workers():
+        return run(plan)
 
 
 def digests_of(web: Web) -> dict[str, str]:

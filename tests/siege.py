@@ -17,14 +17,17 @@ from typing import IO, Any
 import pyarrow.parquet as pq
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from tests.crawling import digests_of, rows, settings_for
+from tests.nursery import nursery
 from tests.serverside import check_polite, visits_of
 
 from weft.clock import SystemClock
 from weft.directory import Plan, write_settings
 from weft.engine.messages import Messages
+from weft.engine.vitals import signs_of
 from weft.engine.watchdog import Watchdog
-from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.records import records_of
+from weft.frontier.shared.contract import Limits
+from weft.frontier.shared.opening import create_frontier, open_frontier
 from weft.store.files import SETTLED, Mark
 from weft.testbed.bed import Bed
 
@@ -208,22 +211,22 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]]) -> int:
     )
     out.mkdir()
     write_settings(plan)
-    EmbeddedFrontier.create(out / "frontier.db", by_size=False, seeds=plan.seeds)
-    hub = EmbeddedFrontier(out / "frontier.db")
-    hub.prepare(2, max_pages=None)
+    create_frontier(out, by_size=False, seeds=plan.seeds)
+    shared = open_frontier(out)
+    shared.prepare(2, Limits(max_pages=None))
     waiting = list(dooms)
     died: list[str] = []
 
-    def start(number: int) -> subprocess.Popen[bytes]:
+    def start(number: int) -> Any:
         rest = [str(out), str(number), str(os.getpid())]
         command = [sys.executable, "-m", "weft.work", *rest]
         if number == 1 and waiting:
             point, call, when = waiting.pop(0)
             command = [sys.executable, "-m", "tests.doomed", point, str(call), when, *rest]
-        return subprocess.Popen(command, start_new_session=True)
+        return nursery().popen(command)
 
     def signs() -> dict[int, float]:
-        return {row["number"]: row["seen_at"] or 0.0 for row in hub.workers()}
+        return signs_of(out / "workers")
 
     clock = SystemClock()
     messages = Messages(out / "log" / "messages.log", clock, died.append)
@@ -231,7 +234,7 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]]) -> int:
     try:
         watchdog.run(lambda: None)
     finally:
-        hub.close()
+        shared.close()
     return len(died)
 
 

@@ -204,6 +204,10 @@ class Keywords(TypedDict, total=False):
     store_credentials: bool
     """Keep in the archive what was sent in confidence: values of headers that are settings or an application's,
     cookies of a crawl that sends such headers, bodies of POST; otherwise a mark stands in their place."""
+    obey_noarchive: bool
+    """Keep no record of pages that ask for it (`noarchive`, in a meta tag or in X-Robots-Tag): they are fetched and
+    followed, and have their row; robots.txt files are kept. `noindex` changes nothing; what a page asks is in the
+    column `robots`."""
     log_bytes: int
     """Log/crawl.log and log/faults.log are put aside when they have grown to so many bytes; 0: never."""
     log_keep: int

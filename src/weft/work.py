@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import platform
 import random
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,14 +33,16 @@ from weft.engine.marker import Marker
 from weft.engine.network import LiveNetwork
 from weft.engine.progress import Counts, Progress, Statistics
 from weft.engine.stopping import Stopping
+from weft.engine.vitals import Vitals
 from weft.engine.wires import Wires
 from weft.engine.worker import Worker
 from weft.errors import WeftError
 from weft.events import Bus, Event, Fault, OutageBegan, OutageEnded
 from weft.fetch.dns import Resolver
 from weft.fetch.transport import Transport
-from weft.frontier.embedded import EmbeddedFrontier, patience
 from weft.frontier.local import LocalFrontier
+from weft.frontier.shared.contract import Begun, Exchanging, FrontierAwayError
+from weft.frontier.shared.opening import open_frontier
 from weft.ordering.reranking import Reranking
 from weft.parse.apart import Apart
 from weft.parse.page import LARGE, Parser
@@ -56,7 +57,9 @@ from weft.store.sealing import known_contents, seal_leftovers
 from weft.store.store import Store
 from weft.version import __version__
 
+TRY = 5.0  # seconds for which a worker waits for the global frontier at a time
 _BEAT = 5.0  # seconds between two signs of life
+_LONGEST = 60.0  # seconds that a worker waits for the global frontier to begin, at least
 _LOADED = 1000  # pages after which every compiled function has been called
 _FAULT = 70  # the exit code of a worker that failed by our fault, as sysexits.h has it
 Watch = Callable[[Statistics], None]
@@ -65,7 +68,7 @@ Watch = Callable[[Statistics], None]
 async def work(
     plan: Plan,
     number: int,
-    hub: EmbeddedFrontier,
+    shared: Exchanging,
     clock: Clock,
     watch: Watch,
     say: Callable[[str], None],
@@ -73,7 +76,8 @@ async def work(
 ) -> str:
     """Do a worker's part of a crawl; why it stopped. What there is to tell is said as it happens."""
     try:
-        return await _work(plan, number, hub, clock, watch, say, stopping)
+        load()
+        return await _work(plan, number, shared, clock, watch, say, stopping)
     except AddressSpaceError as error:
         raise WeftError(
             str(error),
@@ -85,7 +89,7 @@ async def work(
 async def _work(
     plan: Plan,
     number: int,
-    hub: EmbeddedFrontier,
+    shared: Exchanging,
     clock: Clock,
     watch: Watch,
     say: Callable[[str], None],
@@ -97,16 +101,17 @@ async def _work(
     secret = secret_of(out)
     own = out / "workers" / str(number)
     own.mkdir(parents=True, exist_ok=True)
-    begun = hub.begin(number, pid=os.getpid())
+    vitals = Vitals(own)
+    begun = _begun(shared, number, vitals, clock, max(_LONGEST, 2 * settings.watching.hung_after))
     chance = random.Random(f"{settings.running.random_seed} {number} {clock.wall()}")
     store = Store(
         out,
         settings.storing,
         info=_warcinfo(settings, out),
         chance=chance,
-        url_of=lambda page: frontier.url_of(page),  # noqa: PLW0108  it is made below
+        secret=secret,
         worker=number,
-        pulse=lambda: pulse.beat(),  # noqa: PLW0108  so is this
+        pulse=vitals.beat,
         clock=clock,
     )
     frontier = LocalFrontier(
@@ -133,14 +138,14 @@ async def _work(
     bus = Bus()
     rotation = Rotation(settings.storing.log_bytes, settings.storing.log_keep, clock)
     bus.subscribe(_Faults(out / "log" / "faults.log", clock, say, rotation).on_event)
-    pulse = _Pulse(hub, number, clock)
+    pulse = _Pulse(shared, number, vitals, clock)
     last = frontier.recover(begun, lambda commit: intact(out, commit.marks), pulse.beat)
     if frontier.behind:
-        frontier.keep(hub.held(number))
+        frontier.keep(shared.held(number))
     _tell_of_losses(frontier, bus)
     seal_leftovers(out, last.marks if last is not None else {}, number, number=last.number if last is not None else 0)
     store.before = frontier.number
-    known_contents(out, store.digests, frontier.pages_of, number)
+    known_contents(out, store.contents, number)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.spent = progress.counts.pages
     frontier.restore_refusals(progress.counts.refused)
@@ -177,11 +182,21 @@ async def _work(
         if plan.application is None
         else Hosted(plan.application, bus, strict=settings.running.strict_application),
         verify_tls=settings.fetching.verify_tls,
+        obey_noarchive=settings.storing.obey_noarchive,
     )
-    load()
     # Who takes over from a hung worker can be sure that it visits nobody any more.
     lease = max(settings.watching.hung_after / 2, 3 * settings.limits.commit_every)
-    worker = Worker(number, wires, progress, settings.limits, hub, sync=settings.storing.sync, lease=lease)
+    worker = Worker(
+        number,
+        wires,
+        progress,
+        settings.limits,
+        shared,
+        sync=settings.storing.sync,
+        lease=lease,
+        beat=vitals.beat,
+        say=say,
+    )
 
     def tick(statistics: Statistics) -> None:
         log.flush()
@@ -262,12 +277,25 @@ def _warcinfo(settings: Settings, out: Path) -> dict[str, str]:
     return {name: " ".join(value.split()) for name, value in info.items() if value}
 
 
-class _Pulse:
-    """Signs of life while a long log is read back."""
+def _begun(shared: Exchanging, number: int, vitals: Vitals, clock: Clock, longest: float) -> Begun:
+    """Begin, as soon as the global frontier answers; it is waited for so long."""
+    until = clock.now() + longest
+    while True:
+        try:
+            return shared.begin(number)
+        except FrontierAwayError:
+            if clock.now() > until:
+                raise
+        vitals.beat()
 
-    def __init__(self, hub: EmbeddedFrontier, worker: int, clock: Clock) -> None:
-        self._hub = hub
+
+class _Pulse:
+    """Signs of life while a long log is read back: for this machine, and for the global frontier."""
+
+    def __init__(self, shared: Exchanging, worker: int, vitals: Vitals, clock: Clock) -> None:
+        self._shared = shared
         self._worker = worker
+        self._vitals = vitals
         self._clock = clock
         self._last = clock.now()
 
@@ -276,7 +304,9 @@ class _Pulse:
         now = self._clock.now()
         if now - self._last > _BEAT:
             self._last = now
-            self._hub.touch(self._worker)
+            self._vitals.beat()
+            with suppress(FrontierAwayError):  # its own signs are for others, and it is asked again
+                self._shared.touch(self._worker)
 
 
 class _Faults:
@@ -317,12 +347,12 @@ def main(arguments: list[str]) -> int:
 
     try:
         plan = stored_plan(out)
-        hub = EmbeddedFrontier(out / "frontier.db", patience=patience(plan.settings.watching.hung_after))
+        shared = open_frontier(out, patience=TRY)
         try:
             with rare_collections():
-                uvloop.run(work(plan, number, hub, SystemClock(), lambda _statistics: None, say))
+                uvloop.run(work(plan, number, shared, SystemClock(), lambda _statistics: None, say))
         finally:
-            hub.close()
+            shared.close()
     except WeftError as error:
         say(str(error))
         return error.exit_code

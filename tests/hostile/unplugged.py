@@ -26,7 +26,7 @@ from weft.testbed.bed import serving
 from weft.testbed.options import PLAIN
 
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
-SITES, PAGES = 12, 100
+SITES, PAGES = 12, 60
 
 
 def plug(*, up: bool) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import trustme
+from tests.nursery import quick_workers
 from tests.serverside import Visit
 from tests.small_site import Answer
 
@@ -93,7 +94,8 @@ class HostileWeb:
             "ca_file": str(self.ca_file),
         }
         settings = Settings().with_values(values | changes, where="a test")
-        return run(Plan(seeds=list(seeds), out=out, settings=settings))
+        with quick_workers():
+            return run(Plan(seeds=list(seeds), out=out, settings=settings))
 
 
 @contextlib.contextmanager

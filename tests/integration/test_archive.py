@@ -69,7 +69,7 @@ class Archive:
         self.urls: dict[int, str] = {}
         self.commits = 0
         info = {"software": "weft", "operator": "Žofie"}
-        self.store = Store(out, Storing(**settings), info=info, chance=random.Random(1), url_of=self.urls.__getitem__)
+        self.store = Store(out, Storing(**settings), info=info, chance=random.Random(1))
 
     def put(self, url: str, head: bytes, body: bytes, cut: str = "") -> None:
         """Store an exchange as the loop does."""

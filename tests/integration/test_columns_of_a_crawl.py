@@ -83,3 +83,22 @@ def test_row__has_what_was_asked_of_robots_whatever_the_page_is(tmp_path: Path) 
     }
     assert found["/plain"][0]["canonical"] == found["/"][0]["url"]
     assert all(row["volume"] for rows in found.values() for row in rows), "it is a column, and no more"
+
+
+def test_noarchive__is_obeyed_where_that_was_asked_for(tmp_path: Path) -> None:
+    """Such pages are fetched and followed, and have their row and no record; robots.txt files are kept."""
+    header = (("X-Robots-Tag", "noarchive"),)
+    pages: Pages = {
+        "/": b"<meta name=robots content='noarchive, noindex'>" + links("/next"),
+        "/next": Answer(links("/last"), headers=header),
+        "/last": b"<meta name=robots content=noindex>",
+    }
+    for obeyed in (True, False):
+        out = tmp_path / str(obeyed)
+        found = gather(dict(pages), out, obey_noarchive=obeyed)
+        kept = {path for path, rows in found.items() if rows[0]["volume"] is not None}
+        assert kept == {"/robots.txt", "/last"} | (set() if obeyed else {"/", "/next"})
+        assert all(rows[0]["status"] == 200 for path, rows in found.items() if path != "/robots.txt")
+        assert [found[path][0]["robots"] for path in pages] == ["noarchive,noindex", "noarchive", "noindex"]
+        stored = b"".join(path.read_bytes() for path in (out / "volumes").glob("*.cdxj"))
+        assert (b"/next" in stored) is not obeyed

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.commands import crawling, ending
 from tests.crawling import make_web, settings_for
 from tests.siege import Siege, command_for, wait_until
 
@@ -28,27 +29,11 @@ def bed() -> Iterator[Bed]:
         yield bed
 
 
-def run(bed: Bed, out: Path, *options: str, codes: tuple[int, ...] = (0,)) -> dict[str, Any]:
-    """Crawl by the command with two workers; the summary."""
-    done = subprocess.run(
-        [*command_for(bed, out, "--wait", "0", "--workers", "2", *options), "--json"],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode in codes, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 def said(*arguments: str, code: int = 0) -> str:
-    """What a command prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", "weft", *arguments], check=False, capture_output=True, text=True, timeout=100
-    )
-    assert done.returncode == code, (done.stdout, done.stderr)
-    return done.stdout
+    """What a command prints, whatever its exit code."""
+    ended, out, err = ending(*arguments)
+    assert ended == code, (out, err)
+    return out
 
 
 @pytest.fixture
@@ -66,14 +51,14 @@ def test_time_limit__is_the_end_and_not_completeness(bed: Bed, tmp_path: Path) -
     """It says which limit it was, in the summary and in the status; a higher one goes on to the end."""
     out = tmp_path / "crawl"
     limited = ("--max-time", "2", "--speed", "20 pages/s")
-    slow = run(bed, out, *limited, codes=(0, 1))  # on a busy machine not one page may have come by then
+    slow = crawling(bed, out, *limited, codes=(0, 1))  # on a busy machine not one page may have come by then
     assert (slow["why"], slow["pending"] > 0) == ("time limit", True)
     assert json.loads(said("status", str(out), "--json"))["over"] == "time limit"
     again = said(*command_for(bed, out, "--wait", "0", "--max-time", "2")[3:], code=int(slow["counts"]["good"] == 0))
     assert "Stopped at the time limit" in again
     assert "raise --max-time" in again
     assert "complete" not in again
-    rest = run(bed, out, "--speed", "none")
+    rest = crawling(bed, out, "--speed", "none")
     assert (rest["why"], rest["pending"], rest["counts"]["pages"]) == ("done", 0, 240)
 
 
@@ -81,18 +66,18 @@ def test_page_limit__is_kept_to_the_page_and_the_last_one_is_fetched(bed: Bed, t
     """With two workers, fresh and one page at a time after that."""
     out = tmp_path / "crawl"
     for most in (50, 51, 52, 60):
-        summary = run(bed, out, "--max-pages", str(most))
+        summary = crawling(bed, out, "--max-pages", str(most))
         assert (summary["why"], summary["counts"]["pages"]) == ("page limit", most)
-    assert run(bed, out)["why"] == "done"
+    assert crawling(bed, out)["why"] == "done"
 
 
 def test_finished_crawl__says_that_nothing_was_left_to_do(bed: Bed, tmp_path: Path) -> None:
     """And counts what rules refused as before."""
     out = tmp_path / "crawl"
-    first = run(bed, out, "--max-url", "40")
+    first = crawling(bed, out, "--max-url", "40")
     assert (first["why"], first["fetched"] > 0) == ("done", True)
     assert first["refused"]
-    second = run(bed, out, "--max-url", "40")
+    second = crawling(bed, out, "--max-url", "40")
     assert (second["why"], second["fetched"], second["refused"]) == ("done", 0, first["refused"])
     assert "Nothing was left to do" in said(*command_for(bed, out, "--wait", "0", "--max-url", "40")[3:])
 
@@ -188,15 +173,13 @@ def test_restart__is_told_in_summary_status_and_log(bed: Bed, tmp_path: Path) ->
 def test_worker__that_cannot_go_on_is_heard_by_the_display(bed: Bed, tmp_path: Path) -> None:
     """Its last words are in the error of the command, also where a display would have wiped them."""
     out = tmp_path / "crawl"
-    run(bed, out, "--max-pages", "5")
+    crawling(bed, out, "--max-pages", "5")
     (out / "log" / "crawl.log").unlink()
     (out / "log" / "crawl.log").mkdir()
-    done = subprocess.run(
-        command_for(bed, out, "--wait", "0", "--workers", "2"), check=False, capture_output=True, text=True, timeout=100
-    )
-    assert done.returncode == 1
-    assert "crawl.log" in done.stderr.splitlines()[-1], "the reason is part of the message"
-    assert "could not go on" in done.stderr
+    code, _, err = ending(*command_for(bed, out, "--wait", "0", "--workers", "2")[3:])
+    assert code == 1
+    assert "crawl.log" in err.splitlines()[-1], "the reason is part of the message"
+    assert "could not go on" in err
     assert "crawl.log" in (out / "log" / "messages.log").read_text(encoding="utf-8")
 
 

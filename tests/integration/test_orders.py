@@ -16,8 +16,9 @@ from weft.sim.run import Conditions, Scores, simulate
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
 
-PAGES = 5000
-RERANK = 300  # pages between two computations of PageRank
+PAGES = 1500
+MANY = 5000  # as many as `make soak` takes
+RERANK = 100  # pages between two computations of PageRank
 WITHOUT_ORACLE = [name for name in ordering_names() if not hasattr(ordering_named(name), "needs")]
 WITH_ORACLE = [name for name in ordering_names() if name not in WITHOUT_ORACLE]
 
@@ -25,14 +26,14 @@ WITH_ORACLE = [name for name in ordering_names() if name not in WITHOUT_ORACLE]
 @pytest.fixture(scope="module")
 def bed() -> Iterator[Bed]:
     """A web that equals its graph."""
-    with serving(make_web(PLAIN, sites=60, pages=PAGES, largest=1500)) as bed:
+    with serving(make_web(PLAIN, sites=40, pages=PAGES, largest=500)) as bed:
         yield bed
 
 
 @pytest.fixture(scope="module")
-def small() -> Iterator[Bed]:
-    """A smaller one."""
-    with serving(make_web(PLAIN, sites=40, pages=1500, largest=500)) as bed:
+def large() -> Iterator[Bed]:
+    """A larger one."""
+    with serving(make_web(PLAIN, sites=60, pages=MANY, largest=1500)) as bed:
         yield bed
 
 
@@ -44,7 +45,7 @@ def live_order(bed: Bed, out: Path, ordering: str, *, why: str = "done", **chang
         ordering=ordering,
         connections=1,
         per_visit=1,
-        max_site_pages=PAGES,
+        max_site_pages=MANY,
         robots="ignore",
         sitemaps=False,
         random_seed=3,
@@ -66,39 +67,52 @@ def first_difference(one: list[int], other: list[int]) -> str:
 @pytest.mark.parametrize("ordering", WITHOUT_ORACLE)
 def test_orders__live_and_simulated_are_the_same(bed: Bed, tmp_path: Path, ordering: str) -> None:
     """With one connection and no waits, against a real server."""
+    _check_same(bed, tmp_path, ordering)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("ordering", WITHOUT_ORACLE)
+def test_orders__live_and_simulated_are_the_same_for_many_pages(large: Bed, tmp_path: Path, ordering: str) -> None:
+    """The same on a larger web."""
+    _check_same(large, tmp_path, ordering)
+
+
+def _check_same(bed: Bed, folder: Path, ordering: str) -> None:
     conditions = Conditions(wait=0.0, rerank=RERANK, seed=3)
     simulated = simulate(bed.web.graph, ordering_named(ordering), conditions).order.tolist()
-    live = live_order(bed, tmp_path / "crawl", ordering)
-    assert len(simulated) == PAGES
+    live = live_order(bed, folder / "crawl", ordering)
+    assert len(simulated) == bed.web.graph.pages
     assert live == simulated, first_difference(live, simulated)
 
 
 @pytest.mark.parametrize("ordering", ["backlink", "larger-sites-first", "length", "opic", "random"])
-def test_orders__are_the_same_over_a_restart(small: Bed, tmp_path: Path, ordering: str) -> None:
+def test_orders__are_the_same_over_a_restart(bed: Bed, tmp_path: Path, ordering: str) -> None:
     """What pages were worth when the crawl was stopped they are worth when it goes on."""
-    simulated = simulate(small.web.graph, ordering_named(ordering), Conditions(wait=0.0, seed=3)).order.tolist()
-    live_order(small, tmp_path / "crawl", ordering, max_pages=700, why="page limit")
-    live = live_order(small, tmp_path / "crawl", ordering)
+    simulated = simulate(
+        bed.web.graph, ordering_named(ordering), Conditions(wait=0.0, rerank=RERANK, seed=3)
+    ).order.tolist()
+    live_order(bed, tmp_path / "crawl", ordering, max_pages=700, why="page limit")
+    live = live_order(bed, tmp_path / "crawl", ordering)
     assert live == simulated, first_difference(live, simulated)
 
 
 @pytest.mark.parametrize("ordering", WITH_ORACLE)
-def test_orders__with_scores_from_a_file(small: Bed, tmp_path: Path, ordering: str) -> None:
+def test_orders__with_scores_from_a_file(bed: Bed, tmp_path: Path, ordering: str) -> None:
     """The same for orderings that are told scores."""
-    graph = small.web.graph
+    graph = bed.web.graph
     true = pagerank(graph.offsets, graph.links)
     old = np.where(np.arange(graph.pages) % 3 == 0, np.nan, true[::-1])
     share = np.count_nonzero(~np.isnan(old)) / len(old)  # of the pages that are old: by it old scores are comparable
     simulated = simulate(
-        graph, ordering_named(ordering), Conditions(wait=0.0, seed=3), Scores(true=true, old=old * share)
+        graph, ordering_named(ordering), Conditions(wait=0.0, rerank=RERANK, seed=3), Scores(true=true, old=old * share)
     ).order.tolist()
     files = {}
     for name, scores in (("true", true), ("old", old)):
         files[name] = tmp_path / f"{name}.tsv"
-        known = [(small.web.url(page), score) for page, score in enumerate(scores.tolist()) if not np.isnan(score)]
+        known = [(bed.web.url(page), score) for page, score in enumerate(scores.tolist()) if not np.isnan(score)]
         files[name].write_text("".join(f"{url}\t{score!r}\n" for url, score in known))
     given = {"scores": str(files["true" if ordering == "omniscient" else "old"])}
     if ordering == "historical-omniscient":
         given["oracle"] = str(files["true"])
-    live = live_order(small, tmp_path / "crawl", ordering, **given)
+    live = live_order(bed, tmp_path / "crawl", ordering, **given)
     assert live == simulated, first_difference(live, simulated)

@@ -20,7 +20,7 @@ Outcomes = set[tuple[str, int, str]]
 @pytest.fixture(scope="module")
 def bed() -> Iterator[Bed]:
     """A web with everything that goes wrong."""
-    with serving(make_web(ROUGH, sites=40, pages=500, largest=40)) as bed:
+    with serving(make_web(ROUGH, sites=25, pages=250, largest=30)) as bed:
         yield bed
 
 

@@ -58,10 +58,9 @@ def check_nothing_lost(found: dict[str, Any]) -> None:
     for told in (found["said"], found["messages"]):
         assert "nobody can be reached" in told
         assert "the crawl goes on" in told
-    assert found["went_on"] <= 60.0 + 30.0
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [2, pytest.param(1, marks=pytest.mark.soak)])
 def test_unplugged_network__costs_nothing_but_its_time(tmp_path: Path, workers: int) -> None:
     """A few seconds without any network, with pauses of a minute for sites that fail."""
     quick = ("--connect-timeout", "1", "--dns-timeout", "0.5", "--timeout", "4")

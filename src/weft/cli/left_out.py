@@ -47,6 +47,24 @@ def left_out(
     return lines
 
 
+def stored_again(copies: int, unremembered: int) -> list[str]:
+    """Lines on contents that are stored more than once, and why.
+
+    >>> stored_again(0, 2)
+    ['2 contents could not be remembered: stored whenever they come']
+    """
+    lines = []
+    if copies:
+        were = "was" if copies == 1 else "were"
+        lines.append(
+            f"{_many(copies, 'content')} {were} stored by two workers, before either knew of the other "
+            "(a content is shared when it is safe on disk)"
+        )
+    if unremembered:
+        lines.append(f"{_many(unremembered, 'content')} could not be remembered: stored whenever they come")
+    return lines
+
+
 def _types(unwanted: dict[str, int]) -> str:
     counted = sorted(unwanted.items(), key=lambda each: -each[1])
     shown = [f"{name or 'no type'} {count:,} (--types {option_for(name)})" for name, count in counted[:_MOST]]

@@ -30,6 +30,8 @@ class Counts(msgspec.Struct):
     fetches: int = 0  # tried in all
     bytes: int = 0
     duplicates: int = 0
+    copies: int = 0  # contents that two workers stored, because neither knew yet of the other's
+    unremembered: int = 0  # contents that are stored whenever they come: there is no room to remember more
     redirects: int = 0
     faults: int = 0  # of weft itself
     application_faults: int = 0

@@ -86,4 +86,5 @@ class Wires:
     politeness: Politeness
     application: Hosted | None
     verify_tls: bool
+    obey_noarchive: bool = False
     outage: Outage = field(default_factory=Outage)

@@ -7,19 +7,23 @@ from weft.engine.wires import Wires
 from weft.events import Fetched
 from weft.frontier.schedule import Visit
 from weft.model import Kind, Outcome, Reason
+from weft.parse.directives import asks_not_to_be_kept
 
-_REDIRECT = int(Kind.REDIRECT)  # an enumeration's members are slow to find
+_REDIRECT, _ROBOTS, _TYPE = int(Kind.REDIRECT), int(Kind.ROBOTS), Reason.TYPE  # they are slow to find in Python 3.11
 
 
 def write_down(wires: Wires, visit: Visit, outcome: Outcome, links: int = 0, *, closed_at: float | None = None) -> None:
-    """Write an outcome down: in the volume when it is final and there is an answer, as a row in any case.
+    """Write an outcome down: in the volume when it is final and there is an answer that may be kept, as a row in any
+    case.
 
     Where the connection is closed behind it, how long the site rests is decided here, and stands in the row.
     """
     began, page = wires.clock.now(), outcome.page
     rest = None if closed_at is None else wires.frontier.decide_rest(visit)
     stored = None
-    if outcome.final and page.status and outcome.reason is not Reason.TYPE:
+    robots = (outcome.parsed is not None and outcome.parsed.robots) or wires.parser.asked(page).text
+    kept = not wires.obey_noarchive or outcome.turn.kind == _ROBOTS or not asks_not_to_be_kept(robots)
+    if outcome.final and page.status and outcome.reason is not _TYPE and kept:
         stored = wires.store.archive(outcome.turn, discreet(page) if wires.asker.guarded else page, cut=outcome.cut)
     fetched = Fetched(
         outcome,
@@ -30,7 +34,7 @@ def write_down(wires: Wires, visit: Visit, outcome: Outcome, links: int = 0, *, 
         rest,
         closed_at,
         wires.frontier.chain_from(outcome.turn) if outcome.turn.kind == _REDIRECT else 0,
-        (outcome.parsed is not None and outcome.parsed.robots) or wires.parser.asked(page).text,
+        robots,
         links,
     )
     wires.store.note_page(fetched, stored)

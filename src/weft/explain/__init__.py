@@ -21,9 +21,9 @@ from weft.config import Settings
 from weft.errors import UsageError
 from weft.explain.explainer import Explainer, Explanation
 from weft.frontier.blacklist import Blacklist
-from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.inspect import Ledger
 from weft.frontier.scope import Scope
+from weft.frontier.shared.opening import frontier_exists, open_frontier
 from weft.model import Reason
 from weft.ordering import ordering_named
 from weft.store.reading import CrawlFiles
@@ -69,26 +69,24 @@ def _seeds(out: Path) -> list[str]:
 
 
 def _waits(out: Path, url: str) -> bool:
-    path = out / "frontier.db"
-    if not path.exists():
+    if not frontier_exists(out):
         return False
-    hub = EmbeddedFrontier(path)
+    shared = open_frontier(out)
     try:
-        return hub.waits(url)
+        return shared.waits(url)
     finally:
-        hub.close()
+        shared.close()
 
 
 def _scope(out: Path, settings: Settings) -> Scope:
     """The laws of a crawl, with what was said since it began."""
     scope = Scope(settings.selection, settings.overrides)
-    path = out / "frontier.db"
-    if path.exists():
-        hub = EmbeddedFrontier(path)
+    if frontier_exists(out):
+        shared = open_frontier(out)
         try:
-            scope.blacklist = Blacklist(hub.blacklist())
-            for seed in hub.scope():
+            scope.blacklist = Blacklist(shared.blacklist())
+            for seed in shared.scope():
                 scope.admit(seed)
         finally:
-            hub.close()
+            shared.close()
     return scope

@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from weft.errors import WeftError
-from weft.frontier.contract import Link
 from weft.frontier.holdings import Holdings
 from weft.frontier.log import Commit, FrontierLog
 from weft.frontier.remembered import Caches, Remembered
 from weft.frontier.rules import FOUND, MOST_SITEMAPS, NEW_SITE, Candidate, Room, first_refusal, longest_chain
 from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import BATCH, FULL, Found, Seen
+from weft.frontier.shared import contract
 from weft.frontier.sites import Overrides, Site
 from weft.frontier.wildcards import Wildcards
 from weft.model import FIRST_REQUISITE, Kind, Parsed, Reason, Turn
@@ -78,7 +78,6 @@ class Discovery:
         self._rules = rules
         self._overrides = overrides
         self._scored = heaps.arrays.score.size > 1
-        self._from = 0.0  # the score of the page whose links are followed
         self._steps = 0  # how far down a chain those are which are found now
         self._source = ""  # the site of the sitemap that names them; no rule looks at where other links are
         self._external = selection.external
@@ -155,7 +154,6 @@ class Discovery:
         folder = base.partition("?")[0]
         folder = folder[: folder.rfind("/") + 1]
         caches = self._remembered.of(site.number, origin)
-        self._from = float(self._heaps.arrays.score[turn.page]) if self._ranked else 0.0
         self._steps = turn.steps + 1 if turn.kind == Kind.MAP or turn.kind >= FIRST_REQUISITE else 0
         self._source = site_of(turn.url) if turn.kind == Kind.MAP else ""
         batch: list[Found] | None = [] if offered and self._selection.scope != "list" else None
@@ -345,7 +343,7 @@ class Discovery:
                 return reason
             if not self._holdings.holds(group):
                 self._note(target, url)
-                self._holdings.send(group, Link(url, kind, depth, via, score or self._from, steps=self._steps))
+                self._holdings.send(group, contract.Found(url, kind, depth, via, score or None, steps=self._steps))
                 return None
             number = self.number(name)
         batch.append((url, target, number if kind < FIRST_REQUISITE else ~number, kind, depth, score))

@@ -22,7 +22,6 @@ from weft.errors import UsageError, WeftError
 from weft.frontier.arrivals import Arrivals
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.chains import MOST_REDIRECTS, Chains
-from weft.frontier.contract import Begun, Link, Message, Orders, Report
 from weft.frontier.correspondence import Correspondence
 from weft.frontier.departures import Departures
 from weft.frontier.discovery import Discovery, Links
@@ -44,6 +43,7 @@ from weft.frontier.rules import TURN, Waiting, first_refusal
 from weft.frontier.schedule import Schedule, Visit
 from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import Seen
+from weft.frontier.shared.contract import Begun, Found, Gain, Message, Notice, Orders, Report, RobotsBrought
 from weft.frontier.sites import Errand, Overrides, RobotsRecord, Site
 from weft.frontier.special import Special, Specials
 from weft.frontier.undoing import Before, Undoing
@@ -58,7 +58,7 @@ CAPACITY = 1 << 27  # pages that a worker can know
 _MOST_RETURNED = 1 << 20  # pages that are fetched again because a redirect led back to them
 _MOST_REMEMBERED = 16  # sites that answered in an earlier run
 _MOST_REFUSALS = 500  # in one go, so that a long queue of forbidden pages does not stop the loop
-_LINKS_IN_A_BIT = 64  # of another worker, that are taken in at once
+_NOTICES_IN_A_BIT = 64  # of other workers, that are taken in at once
 _LONGEST_REFUSING = 0.005  # seconds, for the same
 
 
@@ -178,7 +178,7 @@ class LocalFrontier:
         self.unknown: list[Turn] = []  # what was sent once by an earlier run, and nobody knows what came of it
         self._mail = Correspondence()
         self._admitted: list[str] = []  # into the scope, since the last commit
-        self._packed_taken = 0
+        self._packed = (0, 0)  # the number of the packed commit, and the last message that it took in
         self._awaiting: list[Callable[[None], None]] = []  # called when the next commit is on disk
         self._packed_awaiting: list[Callable[[None], None]] = []
         self._second_pass = 0
@@ -466,7 +466,8 @@ class LocalFrontier:
         if page < 0:  # another worker has it
             self._returned.add(key)
             self.holdings.post(
-                registered_domain(site_of(url)), Link(url, turn.kind, turn.depth, turn.id, again=True, steps=turn.steps)
+                registered_domain(site_of(url)),
+                Found(url, turn.kind, turn.depth, turn.id, again=True, steps=turn.steps),
             )
             return True
         entry = self._log.entry(page)
@@ -614,9 +615,9 @@ class LocalFrontier:
         """Take what changed since the last commit as one record, to be written next."""
         now, wall = self._clock.now(), self._clock.wall()
         commit = Commit(scope=self._admitted, marks=marks, counts=counts, wall=wall, clean=clean)
-        batch = self.holdings.pack(commit)
-        batch.scope, self._admitted = self._admitted, []
-        batch.lists = self._sites.changed_lists(self._heaps.arrays.length)
+        lists = self._sites.changed_lists(self._heaps.arrays.length)
+        batch = self.holdings.pack(commit, scope=self._admitted, lists=lists)
+        self._admitted = []
         self.found.pack(commit)
         self._pages.pack(commit)
         self._sites.pack(commit, wall - now)
@@ -628,7 +629,7 @@ class LocalFrontier:
         self._mail.seal(batch, commit)
         self.robots.placed(commit, self._log.pack(commit))
         self._asked.turn()
-        self._packed_taken = commit.taken
+        self._packed = (commit.number, commit.taken)
         self._packed_awaiting += self._awaiting
         self._awaiting = []
         self.schedule.tidy(now)
@@ -641,7 +642,7 @@ class LocalFrontier:
     def written(self) -> None:
         """The packed record is on disk."""
         self._log.written()
-        self._mail.committed(self._packed_taken)
+        self._mail.committed(*self._packed)
         self.specials.written()
         awaiting, self._packed_awaiting = self._packed_awaiting, []
         for done in awaiting:
@@ -767,17 +768,19 @@ class LocalFrontier:
 
     def report(self, worker: int, *, wants: int) -> Report:
         """How things stand here."""
-        report = self._mail.report(worker)
-        report.wants = 0 if self.exhausted else wants
-        report.idle = self.idle
-        report.starved = self.starved
-        report.aside = self.schedule.aside
-        report.hungry = self.pace.held
-        self.pace.held = False
-        report.pending = self.schedule.pending
-        report.wanted = self.schedule.wanted()
-        report.released = self.schedule.release_addresses(self._clock.now(), self._clock.wall() - self._clock.now())
-        return report
+        hungry, self.pace.held = self.pace.held, False
+        now = self._clock.now()
+        return self._mail.report(
+            worker,
+            wants=0 if self.exhausted else wants,
+            idle=self.idle and not self._mail.unwritten,
+            starved=self.starved,
+            aside=self.schedule.aside,
+            hungry=hungry,
+            pending=self.schedule.pending,
+            wanted=self.schedule.wanted(),
+            released=self.schedule.release_addresses(now, -now),
+        )
 
     def obey(self, orders: Orders) -> None:
         """Do as the global frontier says."""
@@ -785,11 +788,10 @@ class LocalFrontier:
             pass
 
     def obeying(self, orders: Orders) -> Iterator[None]:
-        """The same bit by bit: others may have their turn in between, but nothing is committed before the end. Until
+        """The same bit by bit: others may have their turn in between, but nothing may be packed before the end. Until
         then no message counts as taken in, so that it is given again if the worker dies.
         """
         now = self._clock.now()
-        offset = self._clock.wall() - now
         for url in orders.scope:
             self.scope.admit(url)
         if orders.rules_at != self._mail.rules:
@@ -800,7 +802,7 @@ class LocalFrontier:
             yield from self._take(message)
         for address in orders.taken_already:
             self._departures.move_to(address)
-        self.schedule.lend([(address, wall - offset) for address, wall in orders.lent], orders.recalled, now)
+        self.schedule.lend([(address, now + wait) for address, wait in orders.lent], orders.recalled, now)
         if orders.second_pass > self._second_pass:
             self._second_pass = orders.second_pass
             self.schedule.second_pass(now)
@@ -812,27 +814,42 @@ class LocalFrontier:
             if self.holdings.check_out(group) and group in parcels:  # else it came before, and more is known by now
                 self._arrivals.load(parcels[group])  # before anybody can lead to one of its sites
             yield
-        for number, link in enumerate(message.links):
-            if number % _LINKS_IN_A_BIT == 0:
+        for number, notice in enumerate(message.notices):
+            if number % _NOTICES_IN_A_BIT == 0:
                 yield
-            if link.kind == Kind.ROBOTS:
-                self._errands.take(link)
-            elif not link.again or self._take_back(self._seen.keyed.of(link.url), once=link.kind == Kind.REDIRECT):
-                self._take_link(link)
+            self._take_notice(notice)
 
-    def _take_link(self, link: Link) -> None:
-        """A link from another worker: to a page that is new, or known and worth more by it; or a seed."""
-        if self._ranking is None or not link.via:  # a seed is scored as seeds are, wherever it comes from
-            score = link.score if self._ranking is None else 0.0
+    def _take_notice(self, notice: Notice) -> None:
+        """What another worker tells of a group; one that went on meanwhile has it sent after."""
+        name = notice.owner if isinstance(notice, RobotsBrought) else site_of(notice.url)
+        if name not in self.found.numbers and not self.holdings.holds(registered_domain(name)):
+            self.holdings.post(registered_domain(name), notice)
+        elif isinstance(notice, Found):
+            if not notice.again or self._take_back(self._seen.keyed.of(notice.url), once=notice.kind == Kind.REDIRECT):
+                self._take_link(notice)
+        elif isinstance(notice, Gain):
+            if self._ranking is not None:
+                self._ranking.catch_up()
+                page = self._seen.page_of(notice.url)
+                if page >= 0:
+                    self._ranking.gain(page, notice.amount)
+        else:
+            self._errands.take(notice)
+
+    def _take_link(self, link: Found) -> None:
+        """A link from another worker, to a page that is new, or known and worth more by it; or a seed."""
+        ranking = self._ranking
+        if ranking is None or (link.score is None and not link.gain):
+            score = link.score or 0.0 if ranking is None else 0.0
             self.found.offer_url(link.url, link.kind, link.depth, link.via, score, steps=link.steps)
             return
-        self._ranking.catch_up()
+        ranking.catch_up()
         page = self._seen.page_of(link.url)
         if page < 0:
             self.found.offer_url(link.url, link.kind, link.depth, link.via, steps=link.steps)
-            self._ranking.arrived(link.score, link.gain)
+            ranking.arrived(link.score, link.gain)
         else:
-            self._ranking.gain(page, link.gain)
+            ranking.gain(page, link.gain)
 
     def close(self) -> None:
         """Give the log's file back."""

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from weft.clock import Clock
 from weft.compiled import reserve
-from weft.frontier.contract import Link
 from weft.frontier.discovery import Discovery
 from weft.frontier.log import Commit, FrontierLog, Replayed
 from weft.frontier.parcels import DONE, PENDING, Content, pages_of
@@ -24,6 +23,7 @@ from weft.frontier.past import GONE, Past
 from weft.frontier.ranking import Ranking
 from weft.frontier.schedule import Schedule
 from weft.frontier.seen import Seen, restore
+from weft.frontier.shared.contract import Found
 from weft.model import FIRST_REQUISITE
 from weft.ordering.heaps import TwoLevelHeap, push_all
 
@@ -199,12 +199,13 @@ class LocalPages:
         pending = ours & (state == PENDING)
         push_all(self._heaps.arrays, site_of[pending], page_of[pending].astype(np.int32))
 
-    def unload(self, site: int) -> list[Link]:
+    def unload(self, site: int) -> list[Found]:
         """Forget the pages of a site that was never visited: they are links again, the best one first."""
         links = []
         for page in self._heaps.drain(site):
             url, via, _, depth, kind, steps = self._log.entry(page)
             score = float(self._heaps.arrays.score[page]) if self._scored else 0.0
-            links.append(Link(url, kind, depth, via, math.nan if self._ranking else score, gain=score, steps=steps))
+            known = score if via or math.isfinite(score) else None  # a seed that no batch holds yet is scored as one
+            links.append(Found(url, kind, depth, via, known, steps=steps))
             self._seen.arrays.key[page] = 0
         return links

@@ -18,9 +18,9 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from weft.frontier.contract import Batch, Parcel
 from weft.frontier.log import Commit, FrontierLog
 from weft.frontier.past import GONE, Past, Scores
+from weft.frontier.shared.contract import Batch, Parcel
 from weft.urls import registered_domain
 
 PENDING, DONE, REFUSED, RETRY = range(4)  # where a page stands

@@ -15,15 +15,16 @@ from pathlib import Path
 
 from weft.clock import Clock, SystemClock
 from weft.events import Fetched
-from weft.model import Page, Turn
+from weft.model import Kind, Page, Turn
 from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, PageJournal, UrlJournal
-from weft.store.digests import Digests
+from weft.store.contents import Contents
 from weft.store.files import OPEN, SETTLED, Growing, Mark
 from weft.store.once import drop_repeats
 from weft.store.rows import page_row
-from weft.store.sealing import give_back_memory, seal
-from weft.store.volumes import Original, Stored, Storing, Volumes, payload_digest
+from weft.store.sealing import give_back_memory, part_number, seal
+from weft.store.volumes import Stored, Storing, Volumes, payload_digest
 
+_ROBOTS = int(Kind.ROBOTS)
 _SHARE = 20  # of a run's time: no more than the last twentieth of it is in open parts
 
 
@@ -37,14 +38,13 @@ class Store:
         *,
         info: dict[str, str],
         chance: random.Random,
-        url_of: Callable[[int], str],
+        secret: bytes = b"",
         worker: int = 0,
         pulse: Callable[[], None] = lambda: None,
         clock: Clock | None = None,
     ) -> None:
         self._folder = folder
         self._pulse = pulse  # called while something takes long
-        self._url_of = url_of  # by the number of a page
         self._settings = settings
         self._worker = worker
         self._volumes = Volumes(folder / "volumes", settings, info, chance, worker=worker)
@@ -63,7 +63,7 @@ class Store:
         self._ending = False  # everything was rolled, and nothing more comes
         self._urls = UrlJournal(self._urls_journal)
         self.note_url = self._urls.append  # a URL that was seen for the first time: id, text
-        self.digests = Digests()
+        self.contents = Contents(folder / "contents", worker, secret)
         self.bytes = 0  # of contents
 
     def __repr__(self) -> str:
@@ -72,13 +72,9 @@ class Store:
     def archive(self, turn: Turn, page: Page, *, cut: str) -> Stored:
         """Write an exchange to the volume."""
         digest = payload_digest(page.body)
-        original: Original | None = None
-        if page.body and not cut:
-            known = self.digests.first(digest, turn.id, page.fetched_at, turn.page)
-            if known is not None:
-                url_id, wall, number = known
-                if number >= 0:  # else it is a robots.txt, which the frontier has no text of
-                    original = Original(url_id, self._url_of(number), wall)
+        original = None
+        if page.body and not cut and turn.kind != _ROBOTS:  # whoever reads a robots.txt back finds it in its place
+            original = self.contents.first(digest, turn.id, page.url, page.fetched_at)
         self.bytes += len(page.body)
         return self._volumes.store(page, digest, original, cut=cut)
 
@@ -108,6 +104,7 @@ class Store:
         self._links.flush()
         self._urls.flush()
         self._commits += 1
+        self.contents.mark(self._commits)
         return {growing.name: growing.mark() for growing in self._growing() if growing.length}
 
     def sync(self) -> None:
@@ -143,7 +140,10 @@ class Store:
         return True
 
     def seal(self, commits: int) -> None:
-        """Seal what so many commits have settled; for a thread beside the one that writes."""
+        """Seal what so many commits have settled, and let other workers know its contents; for a thread beside the one
+        that writes.
+        """
+        self.contents.settle(commits - SETTLED)
         settled = [each for each in self._rolled if each[0] + SETTLED <= commits]
         for each in settled:
             growing = each[1]
@@ -151,9 +151,12 @@ class Store:
             whole = growing.checksum if growing.path.suffixes[-2:] == [".gz", OPEN] else None
             seal(growing.path, number=self.before + each[0], checksum=whole)
             self._rolled.remove(each)
+            if growing.path.parent.name == "pages":
+                self.contents.sealed(part_number(growing.path))
         if settled:
             give_back_memory()
         if self._ending and not self._rolled:
+            self.contents.close()
             drop_repeats(self._folder / "urls", self._pulse)
 
     def _growing(self) -> list[Growing]:

@@ -120,7 +120,7 @@ class Crawl:
                 parser=Parser(Reading(), "weft"),
                 apart=apart,
                 marker=self.marker,
-                store=Store(folder, Storing(), info={}, chance=random.Random(0), url_of=self.frontier.url_of),
+                store=Store(folder, Storing(), info={}, chance=random.Random(0)),
                 asker=Asker("weft", self.frontier.scope.wanted, max_bytes=10**6, encodings=""),
                 gate=Gate(Identity(contact="mailto:me@example.org", allow_address=("192.0.2.0/24",)), ()),
                 bus=bus,
@@ -268,7 +268,7 @@ def test_site__that_waits_in_vain_rests_as_one_that_failed(crawl: Callable[..., 
     run.frontier.add_seed("http://a.example/")
     run.loop.pump()
     for _ in range(40):
-        run.frontier.holdings.batch.links.clear()  # they go to another worker, which never answers
+        run.frontier.holdings.notices.clear()  # they go to another worker, which never answers
         at = run.frontier.next_event()
         if at is None:
             break

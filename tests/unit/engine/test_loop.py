@@ -165,7 +165,7 @@ class Bench:
                 parser=self.parser,
                 apart=apart,
                 marker=self.marker,
-                store=Store(folder, Storing(), info=nothing, chance=chance, url_of=self.frontier.url_of),
+                store=Store(folder, Storing(), info=nothing, chance=chance),
                 asker=Asker("weft", self.frontier.scope.wanted, max_bytes=10**6, encodings=""),
                 gate=Gate(Identity(contact="mailto:me@example.org", allow_address=("192.0.2.0/24",)), ()),
                 bus=bus,

@@ -170,7 +170,7 @@ def crawl(folder: Path, web: Web, ordering: Ordering, latency: np.ndarray[Any, n
             parser=ScriptedParser(web),
             apart=apart,
             marker=marker,
-            store=Store(folder, Storing(), info={}, chance=random.Random(0), url_of=frontier.url_of),
+            store=Store(folder, Storing(), info={}, chance=random.Random(0)),
             asker=Asker("weft", frontier.scope.wanted, max_bytes=10**6, encodings=""),
             gate=Gate(Identity(contact="mailto:me@example.org", allow_address=("198.18.0.0/15",)), ()),
             bus=bus,

@@ -10,12 +10,12 @@ import pytest
 from tests.unit.frontier.conftest import parsed
 
 from weft.clock import VirtualClock
-from weft.frontier.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Link, Message, Orders
 from weft.frontier.local import LocalFrontier
 from weft.frontier.log import Commit
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
+from weft.frontier.shared.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Found, Message, Notice, Orders
 from weft.frontier.sites import Errand, Overrides, SiteSettings
 from weft.model import Kind, Reason, Turn
 from weft.ordering.larger_sites_first import LargerSitesFirst
@@ -550,7 +550,7 @@ def test_several__links_to_other_groups_go_with_the_next_commit(make: Any) -> No
         report = frontier.report(3, wants=0)
         assert (report.worker, report.incarnation) == (3, 1)
         (batch,) = report.batches
-        assert batch.links == {"other.example": [Link("http://other.example/x", Kind.A, 1, turn.id)]}
+        assert batch.notices == {"other.example": [Found("http://other.example/x", Kind.A, 1, turn.id)]}
     frontier.obey(Orders(applied=batch.number, taken=1))
     assert frontier.report(3, wants=0).batches == []
 
@@ -558,8 +558,8 @@ def test_several__links_to_other_groups_go_with_the_next_commit(make: Any) -> No
 def test_several__what_comes_becomes_pages(make: Any) -> None:
     """In its order, as deep as it was found, with where it was found; a second time it changes nothing."""
     frontier = one_of_several(make)
-    links = [Link(f"http://new.example/{number}", Kind.A, number, 77) for number in range(3)]
-    orders = Orders(messages=[Message(groups=["new.example"], links=links)], taken=5)
+    links = [Found(f"http://new.example/{number}", Kind.A, number, 77) for number in range(3)]
+    orders = Orders(messages=[Message(groups=["new.example"], notices=[*links])], taken=5)
     frontier.obey(orders)
     frontier.obey(orders)
     assert frontier.known == 3
@@ -586,7 +586,7 @@ def test_several__after_a_restart_what_was_checked_out_is_held(make: Any) -> Non
     assert again.holdings.groups == {"mine.example"}
     report = again.report(0, wants=0)
     assert (report.incarnation, report.taken, report.settled) == (2, 1, 0)
-    assert [list(batch.links) for batch in report.batches] == [["other.example"]]
+    assert [list(batch.notices) for batch in report.batches] == [["other.example"]]
     once_more = make(politeness=NO_WAIT)
     once_more.recover(Begun(3, report.batches[0].number, alone=False))
     assert once_more.report(0, wants=0).batches == []
@@ -615,7 +615,7 @@ def test_alone__every_group_is_ours_and_claimed(make: Any) -> None:
     assert frontier.known == 2
     frontier.commit(marks={})
     (batch,) = frontier.report(0, wants=0).batches
-    assert (batch.claimed, batch.links) == (["a.example", "b.example"], {})
+    assert (batch.claimed, batch.notices) == (["a.example", "b.example"], {})
 
 
 def test_report__idle_is_who_can_do_nothing_by_itself(make: Any, clock: VirtualClock) -> None:
@@ -679,7 +679,7 @@ def test_report__with_links_that_are_not_yet_sent_nobody_is_idle(make: Any) -> N
     assert not report.idle
     frontier.commit(marks={})
     report = frontier.report(0, wants=1)
-    assert [list(batch.links) for batch in report.batches] == [["other.example"]]
+    assert [list(batch.notices) for batch in report.batches] == [["other.example"]]
     assert report.idle
 
 
@@ -900,7 +900,7 @@ def test_keep__what_was_given_away_in_a_lost_commit_is_not_ours(make: Any) -> No
     begun = Begun(1, 0, alone=False)
     first = make()
     first.recover(begun)
-    first.obey(Orders(messages=[Message(groups=["a.example", "b.example"], links=[link("a"), link("b")])], taken=1))
+    first.obey(Orders(messages=[Message(groups=["a.example", "b.example"], notices=[link("a"), link("b")])], taken=1))
     first.commit(marks={})
     again = make()
     again.recover(Begun(2, 1, alone=False))
@@ -912,27 +912,27 @@ def test_keep__what_was_given_away_in_a_lost_commit_is_not_ours(make: Any) -> No
     assert again.holdings.groups == {"b.example"}
     assert list(again.found.numbers) == ["b.example"]
     assert again.schedule.pending == 1
-    assert [sent.url for sent in again.holdings.batch.links["a.example"]] == ["http://a.example/"]
+    assert [sent.url for sent in again.holdings.notices["a.example"]] == ["http://a.example/"]
     again.commit(marks={})
     third = make()
     third.recover(Begun(3, 2, alone=False))
     assert third.holdings.groups == {"b.example"}
     assert third.schedule.pending == 1
-    third.obey(Orders(messages=[Message(groups=["a.example"], links=[link("a")])], taken=2))
+    third.obey(Orders(messages=[Message(groups=["a.example"], notices=[link("a")])], taken=2))
     assert third.schedule.pending == 2, "should it come back, its pages are new"
 
 
-def link(name: str) -> Link:
+def link(name: str) -> Found:
     """A link to a home page."""
-    return Link(f"http://{name}.example/", Kind.A, 1, 1)
+    return Found(f"http://{name}.example/", Kind.A, 1, 1)
 
 
 def test_message__is_taken_in_bit_by_bit_and_counts_when_all_of_it_is(make: Any) -> None:
     """Others have their turn in between; a worker that dies there is given the message again."""
     frontier = make()
     frontier.recover(Begun(1, 0, alone=False))
-    links = [Link(f"http://a.example/{number}", Kind.A, 1, 1) for number in range(1000)]
-    bits = frontier.obeying(Orders(messages=[Message(groups=["a.example"], links=links)], taken=7))
+    links: list[Notice] = [Found(f"http://a.example/{number}", Kind.A, 1, 1) for number in range(1000)]
+    bits = frontier.obeying(Orders(messages=[Message(groups=["a.example"], notices=links)], taken=7))
     known = []
     for _ in bits:
         known.append(frontier.known)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from weft.clock import VirtualClock
-from weft.frontier.contract import Begun
 from weft.frontier.local import LocalFrontier
 from weft.frontier.politeness import Politeness, Throttle
 from weft.frontier.retries import Retries
 from weft.frontier.schedule import Visit
+from weft.frontier.shared.contract import Begun
 from weft.frontier.sites import Errand, Overrides, RobotsRecord, SiteSettings
 from weft.model import Reason
 

@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from numpy.typing import NDArray
 
 from weft.clock import Clock, VirtualClock
 from weft.errors import UsageError, WeftError
 from weft.events import Fetched
 from weft.model import Kind, Outcome, Page, Parsed, Reason, Turn
-from weft.store.digests import Digests
+from weft.store.contents import Contents
 from weft.store.files import SETTLED, Growing, Mark, intact
 from weft.store.reading import CrawlFiles, Linked
 from weft.store.sealed import final_files, listed
@@ -45,17 +43,11 @@ class Bench:
             Storing(**settings),
             info={"software": "test"},
             chance=random.Random(0),
-            url_of=lambda number: self.urls[number],
             worker=worker,
             clock=clock,
         )
         self.files = CrawlFiles(out)
         self.marks = 0
-
-    def pages_of(self, urls: list[str]) -> NDArray[np.int64]:
-        """The pages of URLs, as the frontier knows them."""
-        known = {url: number for number, url in self.urls.items()}
-        return np.array([known.get(url, -1) for url in urls], np.int64)
 
     def mark(self) -> dict[str, Mark]:
         """Write everything, as a commit does."""
@@ -216,10 +208,36 @@ def test_duplicate__is_never_an_empty_or_a_cut_content(bench: Bench, body: bytes
     assert bench.files.record(bench.files.rows(1)[0]).warc.get("WARC-Truncated", "") == cut
 
 
-def test_duplicate__of_what_is_no_page_is_stored_again(bench: Bench) -> None:
-    """A robots.txt has no number: the frontier has no text of it that a revisit record could refer to."""
-    bench.put(-1, b"same")
-    assert bench.put(2, b"same").duplicate_of == 0
+def test_duplicate__of_another_worker_is_known_when_its_record_cannot_be_taken_back(tmp_path: Path) -> None:
+    """Two further commits must be on disk; until then a second copy is stored, and counted by who settles it last."""
+    one, two = Bench(tmp_path / "crawl", 0), Bench(tmp_path / "crawl", 1)
+    one.put(1, b"same")
+    one.put(2, b"other")
+    one.mark()
+    for commits in range(1, 1 + SETTLED):
+        one.store.seal(commits)
+        two.store.seal(0)
+        assert two.store.contents.find(payload_digest(b"same")) is None
+    assert two.put(3, b"same").duplicate_of == 0
+    one.store.seal(1 + SETTLED)
+    two.store.seal(0)
+    assert two.put(4, b"other").duplicate_of == 2
+    two.mark()
+    two.store.seal(1 + SETTLED)
+    assert (one.store.contents.copies, two.store.contents.copies) == (0, 1)
+    record = two.files.record(two.files.rows(4)[0])
+    assert record.warc["WARC-Refers-To-Target-URI"] == "http://a/2"
+    original = one.files.record(one.files.rows(2)[0])
+    assert record.warc["WARC-Refers-To-Date"] == original.warc["WARC-Date"]
+
+
+def test_duplicate__is_never_a_robots_file(bench: Bench) -> None:
+    """Whoever judges a crawl by them finds each in its own record."""
+    robots = Turn(-1, 9, "http://a/robots.txt", 0, Kind.ROBOTS, 0, 1)
+    bench.put(1, b"same")
+    assert bench.put(2, b"same", turn=robots).duplicate_of == 0
+    assert bench.put(3, b"same", turn=robots).duplicate_of == 0
+    assert bench.put(4, b"same").duplicate_of == 1
 
 
 def test_mark__names_every_open_file_with_its_length(bench: Bench) -> None:
@@ -277,7 +295,7 @@ def test_seal__leaves_nothing_open(bench: Bench) -> None:
     bench.store.note_links(1, [2], [1])
     bench.store.note_url(2, "http://a/2")
     bench.seal()
-    names = sorted(path.name for path in bench.out.rglob("*") if path.is_file())
+    names = sorted(path.name for path in bench.out.rglob("*") if path.is_file() and path.parent.name != "contents")
     assert names == ["crawl.toml", *["part-0-00001.parquet"] * 3, "sealed.log", *names[-2:]]
     assert set(listed(bench.out)) == {name for name, _ in final_files(bench.out)}
     assert names[-2].endswith(".cdxj")
@@ -445,13 +463,13 @@ def test_contents__are_known_again_after_a_restart(bench: Bench) -> None:
     bench.put(3, b"three", cut="length")
     bench.put(4, b"")
     bench.seal()
-    digests = Digests(16)
-    known_contents(bench.out, digests, bench.pages_of)
-    assert len(digests) == 1
-    found = digests.find(payload_digest(b"one"))
+    contents = Contents(bench.out / "again", 0, b"")
+    known_contents(bench.out, contents)
+    assert len(contents) == 1
+    found = contents.find(payload_digest(b"one"))
     assert found is not None
-    assert found[0] == 1
-    assert found[1] == pytest.approx(WALL + 1, abs=1e-6)
+    assert (found.id, found.url) == (1, "http://a/1")
+    assert found.wall == pytest.approx(WALL + 1, abs=1e-6)
 
 
 def test_contents__of_an_earlier_run_are_referred_to_exactly(bench: Bench) -> None:
@@ -459,8 +477,7 @@ def test_contents__of_an_earlier_run_are_referred_to_exactly(bench: Bench) -> No
     bench.put(1, b"one")
     bench.seal()
     later = Bench(bench.out)
-    later.urls = bench.urls
-    known_contents(later.out, later.store.digests, later.pages_of)
+    known_contents(later.out, later.store.contents)
     later.put(2, b"one")
     later.mark()
     revisit = later.files.record(later.files.rows(2)[0])
