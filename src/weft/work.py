@@ -78,6 +78,7 @@ async def work(
 ) -> str:
     """Do a worker's part of a crawl; why it stopped. What there is to tell is said as it happens."""
     try:
+        load()
         return await _work(plan, number, shared, clock, watch, say, stopping)
     except AddressSpaceError as error:
         raise WeftError(
@@ -163,7 +164,6 @@ async def _work(
         verify_tls=settings.fetching.verify_tls,
         obey_noarchive=settings.storing.obey_noarchive,
     )
-    load()
     # Who takes over from a hung worker can be sure that it visits nobody any more.
     lease = max(settings.watching.hung_after / 2, 3 * settings.limits.commit_every)
     worker = Worker(

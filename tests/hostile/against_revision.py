@@ -135,10 +135,13 @@ def _expands(tree: Tree, folder: Path) -> str:
 
 
 def _leads_to_a_port(tree: Tree, folder: Path) -> str:
-    with socket.create_server(("127.0.0.4", 0)) as mail:
+    try:
+        mail = socket.create_server(("127.0.0.4", 25))
+    except PermissionError:
+        return "cannot be tried by this user"
+    with mail:
         mail.setblocking(False)
-        port = mail.getsockname()[1]
-        away = Answer(b"", "text/plain", 301, (("Location", f"http://127.0.0.4:{port}/QUIT"),))
+        away = Answer(b"", "text/plain", 301, (("Location", "http://127.0.0.4:25/QUIT"),))
         with served({"/": _HOME, "/robots.txt": away}, "127.0.0.2") as site:
             blocked = folder / "out"
             tree.crawl(blocked, site.url, "--max-pages", "1")

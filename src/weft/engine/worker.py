@@ -154,7 +154,8 @@ class Worker:
             while not self._over_now():
                 now = clock.now()
                 passed = now - last
-                if passed >= self._limits.commit_every or (passed >= self._hurry and self._in_need()):
+                due = passed >= self._limits.commit_every or (passed >= self._hurry and self._in_need())
+                if due and not self._obeying.locked():
                     last = now
                     await self._commit()
                 if now - shown >= 0.25:
@@ -206,9 +207,8 @@ class Worker:
     async def _commit(self) -> None:
         """One commit."""
         wires = self._wires
-        async with self._obeying:
-            self._pack()
-            wires.store.roll()
+        self._pack()
+        wires.store.roll()
         await asyncio.get_running_loop().run_in_executor(self._committing, self._write)
         wires.frontier.written()
         self._beat()

@@ -58,7 +58,7 @@ CAPACITY = 1 << 27  # pages that a worker can know
 _MOST_RETURNED = 1 << 20  # pages that are fetched again because a redirect led back to them
 _MOST_REMEMBERED = 16  # sites that answered in an earlier run
 _MOST_REFUSALS = 500  # in one go, so that a long queue of forbidden pages does not stop the loop
-_LINKS_IN_A_BIT = 64  # of another worker, that are taken in at once
+_NOTICES_IN_A_BIT = 64  # of other workers, that are taken in at once
 _LONGEST_REFUSING = 0.005  # seconds, for the same
 
 
@@ -788,7 +788,7 @@ class LocalFrontier:
             pass
 
     def obeying(self, orders: Orders) -> Iterator[None]:
-        """The same bit by bit: others may have their turn in between, but nothing is committed before the end. Until
+        """The same bit by bit: others may have their turn in between, but nothing may be packed before the end. Until
         then no message counts as taken in, so that it is given again if the worker dies.
         """
         now = self._clock.now()
@@ -815,7 +815,7 @@ class LocalFrontier:
                 self._arrivals.load(parcels[group])  # before anybody can lead to one of its sites
             yield
         for number, notice in enumerate(message.notices):
-            if number % _LINKS_IN_A_BIT == 0:
+            if number % _NOTICES_IN_A_BIT == 0:
                 yield
             self._take_notice(notice)
 
