@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from tests.nursery import quick_workers
@@ -26,11 +29,20 @@ def weft(*arguments: str | os.PathLike[str], code: int = 0) -> str:
 
 def ending(*arguments: str | os.PathLike[str]) -> tuple[int, str, str]:
     """Run a command; its exit code, its output, and what it says beside that."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err), quick_workers(), pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
+    done = completed(*arguments)
+    return done.returncode, done.stdout, done.stderr
+
+
+def completed(*arguments: str | os.PathLike[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """The same as `subprocess.run` gives it."""
+    words = [str(argument) for argument in arguments]
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    given = mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+    with redirect_stdout(out), redirect_stderr(err), given, quick_workers(), pytest.raises(SystemExit) as ended:
+        main(words)
     assert isinstance(ended.value.code, int), ended.value.code
-    return ended.value.code, out.getvalue(), err.getvalue()
+    said, told = (stream.buffer.getvalue().decode() for stream in (out, err))
+    return subprocess.CompletedProcess(words, ended.value.code, said, told)
 
 
 def crawling(bed: Bed, out: Path, *options: str, codes: tuple[int, ...] = (0,)) -> dict[str, Any]:

@@ -109,6 +109,22 @@ class Siege:
         self._output.close()
 
 
+def assault(siege: Siege, bed: Bed, chance: random.Random, *, kills: int, pages: int, since: int = 0) -> None:
+    """Kill processes of a crawl of so many pages so many times, at random places but for the last quarter.
+
+    Places are counted in what the servers were asked for, so that the crawl is not over before, and not by the clock.
+    """
+    share = pages * 3 // (4 * kills)
+    for place in range(kills):
+        wanted = since + place * share + chance.randrange(share)
+        wait_until(lambda wanted=wanted: siege.over or len(bed.log()) > wanted, "the crawl stands still")
+        assert not siege.over, f"the crawl ended before it was killed {kills} times"
+        whom = chance.choice(("worker", "worker", "watchdog", "all"))
+        if whom == "worker":
+            wait_until(siege.workers, "there is no worker")
+        siege.kill(whom, chance)
+
+
 def wait_until(what: Any, failure: str, within: float = _DEADLINE) -> None:
     """Wait for something that must come about."""
     deadline = time.monotonic() + within
@@ -203,9 +219,9 @@ def check_servers(bed: Bed, out: Path, *, wait: float) -> int:
     return sum(asked.values()) - len(asked)
 
 
-def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]]) -> int:
+def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]], **more: Any) -> int:
     """Crawl with two workers, of which the second dies at these points, one in each of its lives; how often it did."""
-    changes = {"wait": 0.02, "per_visit": 5, "commit_every": 0.3, "part_bytes": 20_000, "volume_bytes": 200_000}
+    changes = {"wait": 0.02, "per_visit": 5, "commit_every": 0.3, "part_bytes": 20_000, "volume_bytes": 200_000} | more
     plan = Plan(
         seeds=bed.seeds(), out=out, settings=settings_for(bed, workers=2, max_site_pages=10**6, **changes), watched=True
     )
@@ -216,6 +232,7 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]]) -> int:
     shared.prepare(2, Limits(max_pages=None))
     waiting = list(dooms)
     died: list[str] = []
+    held: list[int] = []  # the first worker, until the second has died: else it might be done with all before
 
     def start(number: int) -> Any:
         rest = [str(out), str(number), str(os.getpid())]
@@ -223,7 +240,14 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]]) -> int:
         if number == 1 and waiting:
             point, call, when = waiting.pop(0)
             command = [sys.executable, "-m", "tests.doomed", point, str(call), when, *rest]
-        return nursery().popen(command)
+        elif number == 1:
+            for pid in held:
+                os.kill(pid, signal.SIGCONT)
+        process = nursery().popen(command)
+        if number == 0 and waiting:
+            held.append(process.pid)
+            os.kill(process.pid, signal.SIGSTOP)
+        return process
 
     def signs() -> dict[int, float]:
         return signs_of(out / "workers")

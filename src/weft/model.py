@@ -58,7 +58,6 @@ class Reason(Enum):
     ADDRESS = "special-address", False, "the URL names a loopback, private or otherwise special address: not allowed"
     CONTACT = "no-contact", False, "no contact was given, and the address is not loopback"
     ROBOTS = "robots", False, "robots.txt disallows the URL"
-    ROBOTS_UNREACHABLE = "robots-unreachable", True, "robots.txt could not be had, which means: disallowed for now"
     SITE_HOSTILE = "site-hostile", False, "the site has too many pages that harm who reads them, and is left alone"
     SITE_FAILED = "site-failed", False, "the site kept failing and was given up"
     # No answer came.

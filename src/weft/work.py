@@ -41,6 +41,7 @@ from weft.events import Bus, Event, Fault, OutageBegan, OutageEnded
 from weft.fetch.dns import Resolver
 from weft.fetch.transport import Transport
 from weft.frontier.local import LocalFrontier
+from weft.frontier.log import Commit
 from weft.frontier.politeness import Politeness
 from weft.frontier.shared.contract import Begun, Exchanging, FrontierAwayError
 from weft.frontier.shared.opening import open_frontier
@@ -118,14 +119,12 @@ async def _work(
     bus = Bus()
     rotation = Rotation(settings.storing.log_bytes, settings.storing.log_keep, clock)
     bus.subscribe(_Faults(out / "log" / "faults.log", clock, say, rotation).on_event)
-    pulse = _Pulse(shared, number, vitals, clock)
-    last = frontier.recover(begun, lambda commit: intact(out, commit.marks), pulse.beat)
+    last = frontier.recover(begun, lambda commit: intact(out, commit.marks), _Pulse(shared, number, vitals, clock).beat)
     if frontier.behind:
         frontier.keep(shared.held(number))
     _tell_of_losses(frontier, bus)
-    seal_leftovers(out, last.marks if last is not None else {}, number, number=last.number if last is not None else 0)
+    _take_up(out, last, store, number)
     store.before = frontier.number
-    known_contents(out, store.contents, number)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.spent = progress.counts.pages
     frontier.restore_refusals(progress.counts.refused)
@@ -228,6 +227,13 @@ def _local_frontier(
         seed=settings.running.random_seed,
         private=plan.private,
     )
+
+
+def _take_up(out: Path, last: Commit | None, store: Store, worker: int) -> None:
+    """Seal what an earlier run left open, up to its last commit, and learn which contents are stored."""
+    marks, number = ({}, 0) if last is None else (last.marks, last.number)
+    seal_leftovers(out, marks, worker, number=number)
+    known_contents(out, store.contents, worker)
 
 
 def _tell_of_outages(event: Event, say: Callable[[str], None]) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
+import psycopg
 
 from weft.clock import Clock, SystemClock
 from weft.frontier.shared.contract import (
@@ -111,7 +112,11 @@ def database() -> str:
 
         folder = tempfile.mkdtemp(prefix="weft-postgres-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return str(get_server(folder, cleanup_mode="stop").get_uri())
+        address = str(get_server(folder, cleanup_mode="stop").get_uri())
+    with psycopg.connect(address, autocommit=True) as base:  # no test cuts its power
+        base.execute("alter system set fsync = off")
+        base.execute("select pg_reload_conf()")
+    return address
 
 
 def created(implementation: str, folder: Path, *, by_size: bool, seeds: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -186,25 +187,24 @@ def test_group__is_never_given_to_two_workers_and_no_link_is_lost(
     """Whoever finds, asks and restarts in whatever order: every link comes to the one that holds its group."""
     name = data.draw(st.sampled_from((*["sqlite"] * 9, "postgres")))  # whose tables take their time to be made
     place = peers.created(name, tmp_path_factory.mktemp("crawl"), by_size=data.draw(st.booleans()), seeds=())
-    frontier = peers.opened(name, place, VirtualClock(1e9))
-    frontier.prepare(3, Limits(max_pages=None))
-    workers = crew(frontier, 3)
-    sent: set[str] = set()
-    steps = st.tuples(st.integers(0, 2), st.integers(0, 4), st.lists(st.integers(0, 9), max_size=4))
-    for number, (who, wants, found) in enumerate(data.draw(st.lists(steps, max_size=25))):
-        urls = [f"http://g{group}.example/{number}/{at}" for at, group in enumerate(found)]
-        sent.update(urls)
-        if urls:
-            workers[who].commit(*map(to, urls))
-        workers[who].exchange(wants=wants)
-    for worker in workers * 4:
-        worker.exchange(wants=100)
-    groups = [group for worker in workers for group in worker.groups]
-    assert len(groups) == len(set(groups))
-    assert sorted(url for worker in workers for url in worker.urls) == sorted(sent)
-    for worker in workers:
-        assert {peers.group_of(url) for url in worker.urls} == set(worker.groups)
-    frontier.close()
+    with closing(peers.opened(name, place, VirtualClock(1e9))) as frontier:
+        frontier.prepare(3, Limits(max_pages=None))
+        workers = crew(frontier, 3)
+        sent: set[str] = set()
+        steps = st.tuples(st.integers(0, 2), st.integers(0, 4), st.lists(st.integers(0, 9), max_size=4))
+        for number, (who, wants, found) in enumerate(data.draw(st.lists(steps, max_size=25))):
+            urls = [f"http://g{group}.example/{number}/{at}" for at, group in enumerate(found)]
+            sent.update(urls)
+            if urls:
+                workers[who].commit(*map(to, urls))
+            workers[who].exchange(wants=wants)
+        for worker in workers * 4:
+            worker.exchange(wants=100)
+        groups = [group for worker in workers for group in worker.groups]
+        assert len(groups) == len(set(groups))
+        assert sorted(url for worker in workers for url in worker.urls) == sorted(sent)
+        for worker in workers:
+            assert {peers.group_of(url) for url in worker.urls} == set(worker.groups)
 
 
 # --- links ---

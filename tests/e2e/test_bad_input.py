@@ -8,25 +8,20 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
+from tests.commands import completed
 from tests.crawling import make_web
 
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
 
 
-def weft(*arguments: str, stdin: str = "", timeout: float = 60) -> subprocess.CompletedProcess[str]:
+def weft(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command as a person would."""
-    return subprocess.run(
-        [sys.executable, "-m", "weft", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        env={**os.environ, "COLUMNS": "300"},
-    )
+    with mock.patch.dict(os.environ, {"COLUMNS": "300"}):
+        return completed(*arguments, stdin=stdin)
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,12 @@ import gzip
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pyarrow.parquet as pq
+from tests.commands import completed
 
 from weft.graph import Recipe, generate
 from weft.graph.files import load
@@ -18,14 +19,8 @@ from weft.graph.files import load
 
 def weft(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a command."""
-    return subprocess.run(
-        [sys.executable, "-m", "weft", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-        env={**os.environ, "COLUMNS": "300"},
-    )
+    with mock.patch.dict(os.environ, {"COLUMNS": "300"}):
+        return completed(*arguments)
 
 
 def test_graph__import_rank_describe(tmp_path: Path) -> None:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.commands import completed
 
 from weft.reproduce.report import read_values, write_docs
 
-TINY = ["--sites", "60", "--pages", "2400", "--sweep-pages", "1000", "--seeds", "2"]
+TINY = ["--sites", "40", "--pages", "1200", "--sweep-pages", "1000", "--seeds", "2"]
 
 
 def weft(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command."""
-    command = [sys.executable, "-m", "weft", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    return completed(*arguments)
 
 
 @pytest.mark.timeout(120)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.commands import completed
 from tests.crawling import crawl, make_web
 
 from weft.errors import UsageError
@@ -28,8 +29,7 @@ from weft.testbed.options import PLAIN
 
 def weft(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a command."""
-    command = [sys.executable, "-m", "weft", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    return completed(*arguments)
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ import psutil
 from tests.hostile.answers import ATTACKS, innocent, served
 from tests.small_site import Answer
 
-_PATIENCE = 25.0  # seconds that a crawl has
+_PATIENCE = 60.0  # seconds that a crawl has
 _SECRET = b"User-agent: *\nDisallow: /secret\n"
 _HOME = Answer(b'<a href="/secret">x</a><a href="/public">y</a>')
 
@@ -141,7 +141,7 @@ def _leads_to_a_port(tree: Tree, folder: Path) -> str:
         away = Answer(b"", "text/plain", 301, (("Location", f"http://127.0.0.4:{port}/QUIT"),))
         with served({"/": _HOME, "/robots.txt": away}, "127.0.0.2") as site:
             blocked = folder / "out"
-            tree.crawl(blocked, site.url, "--max-pages", "1", patience=6)
+            tree.crawl(blocked, site.url, "--max-pages", "1")
             try:
                 mail.accept()[0].close()
             except BlockingIOError:
@@ -168,7 +168,7 @@ class _Endless(dict[str, Answer]):
 
 def _chain(tree: Tree, folder: Path) -> str:
     with served(_Endless(), "127.0.0.2") as site:
-        ran = tree.crawl(folder / "out", site.url, patience=12)
+        ran = tree.crawl(folder / "out", site.url, patience=40)
         return f"{len(site.asked)} redirects followed, {ran.how}"
 
 
@@ -186,7 +186,7 @@ def _flipped(tree: Tree, folder: Path) -> str:
 
 def _proxy(tree: Tree, folder: Path) -> str:
     with served(innocent(), "127.0.0.2") as site:
-        tree.crawl(folder / "out", site.url, http_proxy="http://127.0.0.9:1", patience=12)
+        tree.crawl(folder / "out", site.url, http_proxy="http://127.0.0.9:1", patience=40)
         return f"{len(set(site.asked) - {'/robots.txt'})}/12 pages"
 
 

@@ -5,14 +5,23 @@ from __future__ import annotations
 import os
 import random
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.crawling import make_web
 from tests.serverside import CROWDED, check_polite, visits_of
-from tests.siege import Siege, alive, check_servers, check_stored, command_for, lose_power, run_doomed, wait_until
+from tests.siege import (
+    Siege,
+    alive,
+    assault,
+    check_servers,
+    check_stored,
+    command_for,
+    lose_power,
+    run_doomed,
+    wait_until,
+)
 
 from weft.audit import audit_crawl
 from weft.testbed.bed import Bed, serving
@@ -29,7 +38,7 @@ def small() -> Iterator[Bed]:
 
 WAIT = 0.2
 COMMIT = 0.5
-RATE = 300  # pages a second of a worker, at most
+RATE = 100  # pages a second of a worker, at most: the crawl lasts longer than the kills take, however fast the machine
 
 
 @pytest.mark.restarts
@@ -37,7 +46,7 @@ RATE = 300  # pages a second of a worker, at most
 @pytest.mark.parametrize(
     ("kills", "sites", "pages", "ordering"),
     [
-        pytest.param(6, 120, 3000, "opic", id="six"),
+        pytest.param(6, 120, 2000, "opic", id="six"),
         pytest.param(50, 400, 20_000, "breadth-first", id="fifty", marks=pytest.mark.soak),
     ],
 )
@@ -54,10 +63,7 @@ def test_kills__nothing_is_lost_and_nothing_twice(
         command += ["--speed", f"{2 * RATE} pages/s", "--ordering", ordering]
         siege = Siege(command, tmp_path / "output.txt")
         try:
-            while siege.kills.total() < kills:
-                time.sleep(chance.uniform(0.2, 2.5))
-                assert not siege.over, f"the crawl ended before it was killed {kills} times"
-                siege.kill(chance.choice(("worker", "worker", "watchdog", "all")), chance)
+            assault(siege, bed, chance, kills=kills, pages=pages)
             code = siege.finish(600)
         finally:
             siege.close()
@@ -113,12 +119,10 @@ POINTS = [
 
 
 def _doomed(small: Bed, folder: Path, points: list[tuple[str, int, str]]) -> Path:
-    """A crawl whose workers died at these points. Who does what is a matter of speed: it may be over before."""
-    for attempt in range(4):
-        out = folder / f"crawl-{attempt}"
-        if run_doomed(small, out, points) == len(points):
-            return out
-    pytest.fail("the point was never reached")
+    """A crawl whose second worker died at these points."""
+    out = folder / "crawl"
+    assert run_doomed(small, out, points) == len(points), "the point was never reached"
+    return out
 
 
 @pytest.mark.timeout(180)
@@ -153,7 +157,7 @@ def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) ->
     """All processes end and the tails of all files are damaged: the crawl goes on and stores every page once."""
     chance = random.Random(7)
     out = tmp_path / "crawl"
-    with serving(make_web(PLAIN, sites=120, pages=1000 * failures), ServerSettings(keep_alive_s=5.0)) as bed:
+    with serving(make_web(PLAIN, sites=120, pages=700 * failures), ServerSettings(keep_alive_s=5.0)) as bed:
         options = ["--wait", str(WAIT), "--per-visit", "5", "--workers", "2", "--commit-every", str(COMMIT)]
         command = command_for(bed, out, *options, "--speed", f"{2 * RATE} pages/s")
         siege = Siege(command, tmp_path / "output.txt")
@@ -184,10 +188,10 @@ def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) ->
 def test_politeness__of_four_workers_across_restarts(tmp_path: Path) -> None:
     """Sites that share addresses and domains, four workers, two restarts: by the server's clock no rule is broken."""
     out, chance = tmp_path / "crawl", random.Random(3)
-    web = make_web(CROWDED, sites=200, pages=1400, largest=30)
+    web = make_web(CROWDED, sites=200, pages=1000, largest=30)
     with serving(web, ServerSettings(keep_alive_s=5.0)) as bed:
-        command = command_for(bed, out, "--wait", "0.5", "--per-visit", "2", "--workers", "4", "--timeout", "2")
-        command += ["--retry-pauses", "0.1", "--retry-pauses", "0.2", "--max-time", "40"]
+        command = command_for(bed, out, "--wait", "0.3", "--per-visit", "2", "--workers", "4", "--timeout", "2")
+        command += ["--retry-pauses", "0.1", "--retry-pauses", "0.2", "--max-time", "100"]
         siege = Siege(command, tmp_path / "output.txt")
         try:
             for whom in ("all", "watchdog"):
@@ -199,7 +203,7 @@ def test_politeness__of_four_workers_across_restarts(tmp_path: Path) -> None:
             siege.close()
         visits = visits_of(bed.log())
     assert len(visits) > 400
-    check_polite(visits, wait=0.5)
+    check_polite(visits, wait=0.3)
     assert audit_crawl(out).ok
 
 
@@ -208,7 +212,7 @@ def test_watchdog__restarts_a_worker_that_hangs(small: Bed, tmp_path: Path) -> N
     """A worker that is stopped in its tracks shows no sign of life: it is killed, and another takes up its log."""
     out = tmp_path / "crawl"
     siege = Siege(
-        command_for(small, out, "--wait", "0.05", "--workers", "2", "--hung-after", "15"), tmp_path / "output.txt"
+        command_for(small, out, "--wait", "0.05", "--workers", "2", "--hung-after", "8"), tmp_path / "output.txt"
     )
     try:
         wait_until(lambda: (out / "log" / "crawl.log").exists() and len(siege.workers()) == 2, "no worker")

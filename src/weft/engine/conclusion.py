@@ -29,7 +29,7 @@ from weft.frontier.special import Special
 from weft.model import FIRST_REQUISITE, Kind, Outcome, Page, Parsed, Reason, Turn
 from weft.urls import fingerprint, normal_form, origin_of
 
-_MAP, _REDIRECT = int(Kind.MAP), int(Kind.REDIRECT)  # an enumeration's members are slow to find
+_MAP, _REDIRECT, _HOSTILE = int(Kind.MAP), int(Kind.REDIRECT), Reason.HOSTILE  # they are slow to find in Python 3.11
 
 
 class Conclusion:
@@ -137,7 +137,7 @@ class Conclusion:
     def _settle(self, visit: Visit, outcome: Outcome) -> None:
         """Tell the frontier: the page is done, or comes back."""
         frontier = self._wires.frontier
-        if outcome.reason is Reason.HOSTILE:
+        if outcome.reason is _HOSTILE:
             frontier.strike(visit.site)
         if outcome.again:
             frontier.once_more(visit, outcome.turn)

@@ -24,7 +24,6 @@ UNREACHED = frozenset(
         Reason.CONNECT_FAILED,
         Reason.TLS,
         Reason.PROXY,
-        Reason.ROBOTS_UNREACHABLE,
     )
 )
 

@@ -150,7 +150,7 @@ def _learn(wires: Wires, visit: Visit, errands: tuple[Errand, ...], page: Page, 
     """
     frontier, site = wires.frontier, visit.site
     # The last of too many redirects is as good as no file.
-    record = RobotsRecord(wires.clock.wall(), True, found.body)
+    record = RobotsRecord(wires.clock.wall(), found.body)
     if found.cut:
         cuts = wires.progress.counts.robots_truncated
         cuts["length"] = cuts.get("length", 0) + 1
@@ -159,7 +159,7 @@ def _learn(wires: Wires, visit: Visit, errands: tuple[Errand, ...], page: Page, 
         for errand in _taken(visit, errands):
             frontier.deliver(errand, record)
     if errands[0].url == _own(visit):
-        frontier.learn_robots(site, visit.scheme, allowed=record.allowed, body=record.body)
+        frontier.learn_robots(site, visit.scheme, record.body)
     return keeps_open(page) and not site.held and not frontier.robots_due(site, visit.scheme)
 
 

@@ -33,6 +33,7 @@ _LONGEST_WRITTEN = 65_536  # characters of a link as written, which is brought t
 _NOT_FOR_EVER = frozenset((Reason.DEPTH, Reason.CHAIN, Reason.PAGE_SITES))  # another page may lead there by another way
 _ID_BITS = 64  # where pages are ranked, what is remembered of a link has its key above its id
 _ID = (1 << _ID_BITS) - 1
+_MAP = int(Kind.MAP)  # an enumeration's members are slow to find in Python 3.11
 
 
 class Links(NamedTuple):
@@ -154,8 +155,8 @@ class Discovery:
         folder = base.partition("?")[0]
         folder = folder[: folder.rfind("/") + 1]
         caches = self._remembered.of(site.number, origin)
-        self._steps = turn.steps + 1 if turn.kind == Kind.MAP or turn.kind >= FIRST_REQUISITE else 0
-        self._source = site_of(turn.url) if turn.kind == Kind.MAP else ""
+        self._steps = turn.steps + 1 if turn.kind == _MAP or turn.kind >= FIRST_REQUISITE else 0
+        self._source = site_of(turn.url) if turn.kind == _MAP else ""
         batch: list[Found] | None = [] if offered and self._selection.scope != "list" else None
         links, nofollow = _by_what_they_ask(parsed) if obeyed else (parsed.links + parsed.nofollow, [])
         targets: list[int] = []
@@ -305,7 +306,7 @@ class Discovery:
         if batch is None:
             self._note(target, url)
             return remembered
-        depth = turn.depth if kind >= FIRST_REQUISITE or kind == Kind.MAP else turn.depth + 1
+        depth = turn.depth if kind >= FIRST_REQUISITE or kind == _MAP else turn.depth + 1
         if self._external != "deep-link" and kind < FIRST_REQUISITE and site_of(url) != site_of(turn.url):
             home = f"{origin_of(url)}/"
             reason = self._consider(home, fingerprint(home), kind, depth, turn.id, batch)

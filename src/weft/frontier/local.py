@@ -545,9 +545,9 @@ class LocalFrontier:
         """Must robots.txt be asked for before anything else?"""
         return self.robots.due(site, scheme)
 
-    def learn_robots(self, site: Site, scheme: str, *, allowed: bool, body: bytes | None) -> None:
-        """Take in a robots.txt, and offer the sitemaps that it names."""
-        self.robots.learn(site, scheme, RobotsRecord(self._clock.wall(), allowed, body))
+    def learn_robots(self, site: Site, scheme: str, body: bytes | None) -> None:
+        """Take in a robots.txt, None where there is none, and offer the sitemaps that it names."""
+        self.robots.learn(site, scheme, RobotsRecord(self._clock.wall(), body))
 
     def send(self, errand: Errand) -> None:
         """Have a robots.txt fetched from another site; the site that it speaks for is held meanwhile."""

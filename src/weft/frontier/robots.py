@@ -5,7 +5,7 @@ A file is kept as far as it was read and is part of the next commit; whether it 
 of the site. How one is fetched is `engine.robots`, what it says `parse.robots`.
 
 Read, a file takes ten thousand bytes of memory, and some ten million. So no more than `MOST_READ` bytes of them are
-kept so; the file that was not asked for longest is read again from the log when it is needed, which takes 0.1 ms for
+kept so; the file that was not asked for longest is read again from the log when it is needed, which takes 0.2 ms for
 the usual one and less than 30 ms for any. What must be known without that is its crawl-delay.
 """
 
@@ -21,7 +21,7 @@ from weft.frontier.log import Commit
 from weft.frontier.politeness import Politeness
 from weft.frontier.scope import Selection
 from weft.frontier.sites import RobotsRecord, Site, packed_robots, unpacked_robots
-from weft.parse.robots import ALLOW_ALL, DISALLOW_ALL, Robots, parse_robots
+from weft.parse.robots import ALLOW_ALL, Robots, parse_robots
 
 MOST_READ = 256 << 20  # bytes that the files take which are kept ready: of some 25,000 sites
 Place = tuple[int, int]  # where a file stands in the log: its first byte, its length
@@ -85,7 +85,7 @@ class RobotsFiles:
     def learn(self, site: Site, scheme: str, record: RobotsRecord) -> None:
         """Take in a robots.txt, and offer the sitemaps that it names."""
         robots = self._parsed(record)
-        record = RobotsRecord(record.fetched_at, record.allowed, record.body, robots.crawl_delay or 0.0, self._agent)
+        record = RobotsRecord(record.fetched_at, record.body, robots.crawl_delay or 0.0, self._agent)
         data = packed_robots(record)
         self._new.append((site.number, scheme, data))
         self._note(site, scheme, record, data)
@@ -145,7 +145,7 @@ class RobotsFiles:
     def _keep(self, site: Site, scheme: str, robots: Robots) -> None:
         """Keep what was read, for so long as there is room."""
         site.robots[scheme] = robots
-        if robots is ALLOW_ALL or robots is DISALLOW_ALL:
+        if robots is ALLOW_ALL:
             return
         size = robots.size
         self._ready[site.number, scheme] = size
@@ -163,6 +163,4 @@ class RobotsFiles:
         return where if isinstance(where, bytes) else self._written(*where)
 
     def _parsed(self, record: RobotsRecord) -> Robots:
-        if record.body is None:
-            return ALLOW_ALL if record.allowed else DISALLOW_ALL
-        return parse_robots(record.body, self._agent)
+        return ALLOW_ALL if record.body is None else parse_robots(record.body, self._agent)

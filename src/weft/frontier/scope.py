@@ -170,7 +170,7 @@ class Scope:
             return Reason.BLACKLISTED
         free = kind >= FIRST_REQUISITE or kind in _FROM_ANYWHERE
         by_site = self._by_site[site] if site in self._by_site else self._judge_site(url, site)
-        if by_site is Reason.PORT:
+        if by_site is _PORT:
             return by_site
         if self._exclude is not None and self._exclude.match(url):
             return Reason.EXCLUDED
@@ -182,7 +182,7 @@ class Scope:
             return Reason.SCOPE
         if kind >= FIRST_REQUISITE:
             return None
-        if self._include is not None and kind != Kind.SEED and not self._include.match(url):
+        if self._include is not None and kind != _SEED and not self._include.match(url):
             return Reason.NOT_INCLUDED
         if not free and not self.wanted.link(url) and not is_named(kind, depth):
             return Reason.EXTENSION
@@ -207,7 +207,7 @@ class Scope:
 
     def strays(self, kind: int, site: str, source: str) -> bool:
         """Is it a sitemap that one of another site names, for which that may not speak?"""
-        return kind == Kind.MAP and source != "" and site not in twins(source)
+        return kind == _MAP and source != "" and site not in twins(source)
 
     def includes(self, url: str) -> bool:
         """Does one of the include patterns match, if there are any?"""
@@ -253,6 +253,7 @@ class Scope:
 
 
 # A seed is a seed wherever it lies, and robots.txt says where its sitemaps are.
+_SEED, _MAP, _PORT = int(Kind.SEED), int(Kind.MAP), Reason.PORT  # they are slow to find in Python 3.11
 _FROM_ANYWHERE = frozenset((Kind.SEED, Kind.MAP))
 _MOST_CACHED = 200_000
 

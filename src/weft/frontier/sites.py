@@ -62,10 +62,9 @@ class Overrides:
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):
-    """A robots.txt as it was had: when, and what it said; `body` is None where the status alone decides."""
+    """A robots.txt as it was had: when, and what it said; `body` is None where there is none, and all is allowed."""
 
     fetched_at: float  # wall time
-    allowed: bool  # what holds where there is no body
     body: bytes | None
     delay: float = 0.0  # the crawl-delay that it asks of
     agent: str = ""  # the one with this product token; "": nobody looked
@@ -79,7 +78,7 @@ _record = msgspec.msgpack.Decoder(RobotsRecord).decode
 def packed_robots(record: RobotsRecord) -> bytes:
     """A robots.txt as it is written down: compressed where it is large.
 
-    >>> len(packed_robots(RobotsRecord(0.0, True, b"Disallow: /a " * 40_000))) < 100
+    >>> len(packed_robots(RobotsRecord(0.0, b"Disallow: /a " * 40_000))) < 100
     True
     """
     data = _encode(record)

@@ -26,6 +26,7 @@ _LISTING = 50_000  # bytes of a sitemap, a feed or a style sheet: at most 0.8 µ
 _MOST_OF_A_SITEMAP = 52_428_800  # bytes, decoded, as the protocol has it
 _MOST_TEXT = 4_000_000  # signs of all links of a page together; a sitemap's 50,000 of usual length have as many
 _FEW = 1_000  # links that are not counted so
+_MAP = int(Kind.MAP)  # an enumeration's members are slow to find in Python 3.11
 _GZIP = b"\x1f\x8b\x08"
 
 
@@ -58,10 +59,10 @@ class Parser:
         declared, _, parameters = page.headers.get("content-type", "").partition(";")
         found = detect_type(declared, body)
         header = self.asked(page)
-        if reason is not None and (kind != Kind.MAP or reason is not Reason.EXPANSION):
+        if reason is not None and (kind != _MAP or reason is not Reason.EXPANSION):
             # A part of what expands without end is worth no more than the rest of it; that of a long list is.
             return _nothing(page, found, header, reason)
-        if kind == Kind.MAP:
+        if kind == _MAP:
             return self._sitemap(page, body, header, reason)
         most, briefly = self._settings.max_links, self._largest is not None
         if found in HTML:

@@ -510,4 +510,3 @@ def _cut(pattern: str) -> str | _Glob:
 _TOO_MUCH = Rule(allow=False, pattern="/", line=0, written="/ (its patterns take too long to be tried)")
 _TOO_MANY = Rule(allow=False, pattern="/", line=0, written="/ (it has more patterns than are tried)")
 ALLOW_ALL = Robots()
-DISALLOW_ALL = Robots((Rule(allow=False, pattern="/", line=0, written="/"),))

@@ -94,7 +94,7 @@ def test_refusals__by_robots_are_bounded_by_time(make: Make, clock: VirtualClock
     follow(frontier, *(f"/no/{number}" for number in range(300)))
     visit = frontier.visit()
     assert visit is not None
-    frontier.learn_robots(visit.site, "http", allowed=True, body=b"User-agent: *\nDisallow: /")
+    frontier.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /")
     refusal = frontier.refusal
 
     def slowly(site: Site, url: str) -> Reason | None:

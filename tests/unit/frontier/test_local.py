@@ -15,7 +15,7 @@ from weft.frontier.log import Commit
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
-from weft.frontier.shared.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Found, Message, Orders
+from weft.frontier.shared.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Found, Message, Notice, Orders
 from weft.frontier.sites import Errand, Overrides, SiteSettings
 from weft.model import Kind, Reason, Turn
 from weft.ordering.larger_sites_first import LargerSitesFirst
@@ -113,7 +113,7 @@ def test_robots__disallowed_pages_are_passed_over(make: Any) -> None:
         frontier.add_seed(f"http://a.example/{path}")
     visit, turn = take(frontier)
     assert frontier.robots_due(visit.site, "http")
-    frontier.learn_robots(visit.site, "http", allowed=True, body=b"User-agent: *\nDisallow: /private/\n")
+    frontier.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /private/\n")
     frontier.give_back(visit, turn)
     allowed = frontier.turn(visit)
     assert allowed is not None
@@ -127,7 +127,7 @@ def test_robots__is_asked_for_again_after_a_day(make: Any, clock: VirtualClock) 
     frontier = make()
     frontier.add_seed("http://a.example/")
     visit, _ = take(frontier)
-    frontier.learn_robots(visit.site, "http", allowed=True, body=None)
+    frontier.learn_robots(visit.site, "http", None)
     assert frontier.robots_due(visit.site, "https"), "each scheme has its own"
     clock.advance(86_399.0)
     assert not frontier.robots_due(visit.site, "http")
@@ -142,7 +142,7 @@ def test_crawl_delay__makes_one_page_a_visit_and_a_longer_wait(make: Any, clock:
         frontier.add_seed(f"http://a.example/{number}")
     visit, _ = take(frontier)
     frontier.enter(visit, "192.0.2.1")
-    frontier.learn_robots(visit.site, "http", allowed=True, body=b"User-agent: *\nCrawl-delay: 1000\n")
+    frontier.learn_robots(visit.site, "http", b"User-agent: *\nCrawl-delay: 1000\n")
     assert frontier.turn(visit) is None
     frontier.leave(visit, took=0.0)
     clock.advance(299.0)
@@ -157,7 +157,7 @@ def test_robots__can_be_ignored_for_one_site(make: Any) -> None:
     frontier.add_seed("http://mine.example/private")
     visit, _ = take(frontier)
     assert not frontier.robots_due(visit.site, "http")
-    frontier.learn_robots(visit.site, "http", allowed=True, body=b"User-agent: *\nDisallow: /private\n")
+    frontier.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /private\n")
     assert frontier.refusal(visit.site, "http://mine.example/private") is None
 
 
@@ -381,7 +381,7 @@ def test_recover__stands_where_the_last_commit_stood(make: Any, clock: VirtualCl
         first.add_seed(f"http://s{number % 3}.example/{number}")
     visit, turn = take(first)
     first.enter(visit, "192.0.2.1")
-    first.learn_robots(visit.site, "http", allowed=True, body=b"User-agent: *\nDisallow: /3\nCrawl-delay: 7\n")
+    first.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /3\nCrawl-delay: 7\n")
     first.settle(visit, turn, None)
     visit.site.jar.store(["id=1"], clock.wall())
     first.leave(visit, took=0.0)
@@ -883,7 +883,7 @@ def test_clock__that_jumps_in_a_run_changes_no_wait(make: Any, jump: float) -> N
         frontier.add_seed(f"http://a.example/{number}")
     visit, turn = take(frontier)
     frontier.enter(visit, "192.0.2.1")
-    frontier.learn_robots(visit.site, "http", allowed=True, body=b"")
+    frontier.learn_robots(visit.site, "http", b"")
     frontier.settle(visit, turn, None)
     frontier.leave(visit, took=0.0)
     clock.ahead = jump
@@ -931,7 +931,7 @@ def test_message__is_taken_in_bit_by_bit_and_counts_when_all_of_it_is(make: Any)
     """Others have their turn in between; a worker that dies there is given the message again."""
     frontier = make()
     frontier.recover(Begun(1, 0, alone=False))
-    links = [Found(f"http://a.example/{number}", Kind.A, 1, 1) for number in range(1000)]
+    links: list[Notice] = [Found(f"http://a.example/{number}", Kind.A, 1, 1) for number in range(1000)]
     bits = frontier.obeying(Orders(messages=[Message(groups=["a.example"], notices=links)], taken=7))
     known = []
     for _ in bits:

@@ -92,7 +92,7 @@ def one_of_each(frontier: LocalFrontier, clock: VirtualClock) -> None:
     frontier.enter(visit, "192.0.2.1")
     turn = frontier.turn(visit)
     assert turn is not None
-    frontier.learn_robots(visit.site, "http", allowed=True, body=ROBOTS)
+    frontier.learn_robots(visit.site, "http", ROBOTS)
     frontier.found.follow(visit.site, turn, parsed(turn.url, "/found", "http://static.a.example/x"))
     frontier.settle(visit, turn, None)
     turn = frontier.turn(visit)
@@ -296,7 +296,7 @@ def wander(frontier: LocalFrontier, chance: random.Random, clock: VirtualClock, 
             continue
         frontier.enter(visit, f"192.0.2.{chance.randrange(3)}")
         if frontier.robots_due(visit.site, "http"):
-            frontier.learn_robots(visit.site, "http", allowed=True, body=ROBOTS if chance.random() < 0.5 else None)
+            frontier.learn_robots(visit.site, "http", ROBOTS if chance.random() < 0.5 else None)
         while (turn := frontier.turn(visit)) is not None:
             links = [
                 f"http://{chance.choice(('', 'www.', 'x.'))}s{chance.randrange(6)}.example/"

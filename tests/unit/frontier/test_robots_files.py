@@ -20,7 +20,7 @@ def learned(frontier: LocalFrontier) -> list[Site]:
         visit = frontier.visit()
         assert visit is not None
         frontier.turn(visit)
-        frontier.learn_robots(visit.site, "http", allowed=True, body=BODY % (number + 1))
+        frontier.learn_robots(visit.site, "http", BODY % (number + 1))
         sites.append(visit.site)
     return sites
 
@@ -79,7 +79,7 @@ def test_file__that_came_anew_is_the_one_that_counts(make: Any) -> None:
     frontier = make()
     site = learned(frontier)[0]
     frontier.commit(marks={})
-    frontier.learn_robots(site, "http", allowed=True, body=b"User-agent: *\nDisallow: /public\n")
+    frontier.learn_robots(site, "http", b"User-agent: *\nDisallow: /public\n")
     assert allowed(frontier, site) == (True, False)
     assert site.crawl_delay is None
     frontier.commit(marks={})
@@ -96,8 +96,8 @@ def test_delay__of_a_record_for_another_agent_is_looked_up(make: Any) -> None:
     frontier.add_seed("http://a.example/")
     site = frontier.visit().site
     body = b"User-agent: weft\nCrawl-delay: 7\nDisallow:\nUser-agent: other\nCrawl-delay: 9\n"
-    frontier.robots.load(site, {"http": packed_robots(RobotsRecord(0.0, True, body, 9.0, "other"))})
+    frontier.robots.load(site, {"http": packed_robots(RobotsRecord(0.0, body, 9.0, "other"))})
     assert site.crawl_delay == 7.0
-    frontier.robots.load(site, {"http": packed_robots(RobotsRecord(0.0, True, body))})
+    frontier.robots.load(site, {"http": packed_robots(RobotsRecord(0.0, body))})
     assert site.crawl_delay == 7.0
     assert not site.robots

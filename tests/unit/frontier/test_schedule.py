@@ -529,7 +529,7 @@ def test_errand__is_run_under_the_other_sites_politeness(make: Any, clock: Virtu
     assert other.errand is not None
     assert other.site.name == "b.example"
     assert frontier.visit() is None, "its owner is held"
-    frontier.deliver(other.errand, RobotsRecord(0.0, True, None))
+    frontier.deliver(other.errand, RobotsRecord(0.0, None))
     frontier.leave(other, took=0.0)
 
 

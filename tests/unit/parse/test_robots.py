@@ -20,7 +20,7 @@ from tests.costs import check_costs
 import weft.parse.robots
 from weft.cli.robots import check
 from weft.errors import UsageError
-from weft.parse.robots import ALLOW_ALL, DISALLOW_ALL, Robots, Verdict, parse_large, parse_robots, path_of
+from weft.parse.robots import ALLOW_ALL, Robots, Verdict, parse_large, parse_robots, path_of
 
 Shared = Callable[[str], Path]
 
@@ -263,11 +263,9 @@ def test_verdict__names_the_deciding_line(
     assert robots.allows(path) is verdict[0]
 
 
-def test_constants__say_what_they_are_called() -> None:
-    """For sites without a robots.txt, and for those whose server fails."""
+def test_no_file__allows_everything() -> None:
+    """For sites without a robots.txt."""
     assert ALLOW_ALL.allows("/")
-    assert not DISALLOW_ALL.allows("/")
-    assert DISALLOW_ALL.verdict("/a").rule == "Disallow: /"
 
 
 def test_robots__survives_pickling() -> None:
