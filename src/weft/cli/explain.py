@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,14 +22,18 @@ def explain(
 ) -> None:
     """Say why a URL was crawled or not.
 
-    It was fetched, when and with what result; or waits, behind what; or was refused, by which rule.
+    It was fetched, when and with what result; or waits, behind what, and until about when; or was refused, by which
+    rule.
 
     Works beside a running crawl, as of its last commit.
     """
     answer = explain_url(crawl, url)
     if json:
         answer.fetches = [ids_as_text(row) for row in answer.fetches]
-        print(msgspec.json.encode(answer, enc_hook=str).decode())
+        values = msgspec.to_builtins(answer, builtin_types=(datetime,))
+        values["order"] = answer.order and answer.order._asdict()
+        values["expected"] = answer.expected and answer.expected._asdict()
+        print(msgspec.json.encode(values, enc_hook=str).decode())
         return
     print(f"{answer.url}\n  {answer.verdict}")
     for line in answer.because:

@@ -105,7 +105,7 @@ class Explainer:
             answer.verdict = f"It failed {standing.tries} times and will be tried again after {when(standing.due)}."
         else:
             answer.verdict = f"It waits for its turn, {place(standing.order)}."
-        if standing.order is not None and not (memory is not None and memory.set_aside):
+        if standing.order is not None and reason is None and not (memory is not None and memory.set_aside):
             answer.expected, said = self._expect(url, ledger, standing, standing.order)
             because.append(said)
         return answer

@@ -18,6 +18,7 @@ from tests.unit.frontier.conftest import parsed
 
 from weft.clock import VirtualClock
 from weft.config import Settings
+from weft.engine.gate import Identity
 from weft.explain import Explainer
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.discovery import Links
@@ -203,7 +204,12 @@ class Crawl:
         """Commit, and explain by what is on disk."""
         self.frontier.commit(marks={}, clean=True)
         ledger = Ledger(self.path, by_size=self.by_size)
-        settings = Settings(selection=self.plan.selection, overrides=self.overrides, politeness=self.politeness)
+        settings = Settings(
+            identity=Identity(contact="me@example.org"),
+            selection=self.plan.selection,
+            overrides=self.overrides,
+            politeness=self.politeness,
+        )
         scope = Scope(self.plan.selection, self.overrides)
         scope.blacklist = self.frontier.scope.blacklist
         for seed in self.plan.seeds:
@@ -213,7 +219,7 @@ class Crawl:
 
     def _visit(self, visit: Visit) -> None:
         frontier, site = self.frontier, visit.site
-        frontier.enter(visit, "192.0.2.1")
+        frontier.enter(visit, "93.184.216.34")
         while (turn := frontier.turn(visit)) is not None:
             if frontier.robots_due(site, visit.scheme):
                 frontier.give_back(visit, turn)

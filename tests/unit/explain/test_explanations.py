@@ -43,7 +43,7 @@ class Told:
         """Fetch the next page: it has these links."""
         visit = self.frontier.visit()
         assert visit is not None
-        self.frontier.enter(visit, "192.0.2.1")
+        self.frontier.enter(visit, "93.184.216.34")
         turn = self.frontier.turn(visit)
         assert turn is not None
         self.frontier.settle(visit, turn, None)
