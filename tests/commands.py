@@ -41,7 +41,7 @@ def completed(*arguments: str | os.PathLike[str], stdin: str = "") -> subprocess
     with redirect_stdout(out), redirect_stderr(err), given, quick_workers(), pytest.raises(SystemExit) as ended:
         main(words)
     assert isinstance(ended.value.code, int), ended.value.code
-    said, told = (stream.buffer.getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
+    said, told = (stream.buffer.getvalue().decode() for stream in (out, err))
     return subprocess.CompletedProcess(words, ended.value.code, said, told)
 
 
