@@ -25,6 +25,7 @@ from benchmarks import (
     partitions,
     simulate,
     start,
+    stretches,
     temporal_accuracy,
     temporal_labels,
     temporal_reading,
@@ -68,6 +69,11 @@ PARTS = {
         "today's web: pages of 240 KB over TLS, a new connection a visit, beside its own floor",
         modern.run,
         modern.show,
+    ),
+    "stretches": Part(
+        "the longest stretch between two awaits while a worker is attacked, and over other people's contents",
+        stretches.run,
+        stretches.show,
     ),
     "simulate": Part(
         "simulations of 1 and of 3.5 million pages, on one core",

@@ -46,7 +46,6 @@ from benchmarks.crawlers import save
 from benchmarks.machine import description
 from weft.clock import VirtualClock
 from weft.compiled import compiled
-from weft.frontier.contract import Orders
 from weft.frontier.keyed import Keyed
 from weft.frontier.local import LocalFrontier
 from weft.frontier.log import FrontierLog
@@ -56,6 +55,7 @@ from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
 from weft.frontier.seen import BATCH, Seen
 from weft.frontier.seen import _offer_at as offer_at
+from weft.frontier.shared.contract import Orders
 from weft.frontier.sites import Overrides
 from weft.model import Kind, Parsed, Turn
 from weft.ordering import ordering_named

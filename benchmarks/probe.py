@@ -59,8 +59,8 @@ class _Probe:
         self.ticks.extend((time.time(), time.perf_counter(), int(on_processor) / 1e9, int(waiting) / 1e9))
         asyncio.get_running_loop().call_later(TICK, self.tick)
 
-    def watch(self, hub: Any) -> None:
-        exchange = hub.exchange
+    def watch(self, shared: Any) -> None:
+        exchange = shared.exchange
 
         def timed(report: Any) -> Any:
             began, cpu = time.perf_counter(), time.thread_time()
@@ -69,7 +69,7 @@ class _Probe:
             finally:
                 self.exchanges.extend((time.time(), time.perf_counter() - began, time.thread_time() - cpu))
 
-        hub.exchange = timed
+        shared.exchange = timed
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps({"ticks": list(self.ticks), "exchanges": list(self.exchanges)}), encoding="ascii")
@@ -80,10 +80,10 @@ def _work(arguments: list[str]) -> int:
     probe = _Probe()
     work = weft.work.work
 
-    async def probed(plan: Any, number: int, hub: Any, *rest: Any) -> str:
-        probe.watch(hub)
+    async def probed(plan: Any, number: int, shared: Any, *rest: Any) -> str:
+        probe.watch(shared)
         probe.tick()
-        return await work(plan, number, hub, *rest)
+        return await work(plan, number, shared, *rest)
 
     setattr(weft.work, "work", probed)  # noqa: B010
     try:

@@ -23,7 +23,7 @@ from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
 from weft.frontier.sites import Overrides
-from weft.model import Page, Turn
+from weft.model import Outcome, Page, Turn
 from weft.ordering.breadth_first import BreadthFirst
 from weft.parse.options import Reading
 from weft.parse.page import Parser
@@ -104,7 +104,7 @@ def main() -> None:
         )
         frontier.commit(marks={})
         best("text of a page from the log", lambda turn, _p: frontier.url_of(turn.page), pages)
-        store = Store(folder, Storing(), info={}, chance=random.Random(1), url_of=lambda _page: "")
+        store = Store(folder, Storing(), info={}, chance=random.Random(1))
         unnumbered = [(msgspec.structs.replace(turn, page=-1), page) for turn, page in pages]  # nothing refers to them
         best(
             "archive: digests, two records, two members",
@@ -115,17 +115,16 @@ def main() -> None:
         stored = store.archive(*unnumbered[0], cut="")
 
         def row(turn: Turn, page: Page) -> None:
-            store.note_page(
-                turn, "site", 1, page, parsed[turn.page], stored,
-                reason=None, final=True, cut="", closed_at=None, wait=None, redirect=None, links=22,
-            )  # fmt: skip
+            outcome = Outcome(turn, page, parsed[turn.page], None)
+            store.note_page(Fetched(outcome, "site", 1, stored.digest, duplicate=False, links=22), stored)
 
         best("row of pages", row, pages)
         links = {turn.page: follow(sites[turn.url], turn, parsed[turn.page])[0][:2] for turn, _ in pages}
         best("rows of links", lambda turn, _p: store.note_links(turn.id, *links[turn.page]), pages)
 
         def line(turn: Turn, page: Page) -> str:
-            return log_line(Fetched(turn, "site", 1, page, parsed[turn.page], None, True, "sha1:x", False))
+            outcome = Outcome(turn, page, parsed[turn.page], None)
+            return log_line(Fetched(outcome, "site", 1, "sha1:x", duplicate=False))
 
         best("line of the log", line, pages)
 

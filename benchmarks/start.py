@@ -32,7 +32,7 @@ from typing import Any
 from benchmarks.crawlers import weft_command
 from benchmarks.machine import description
 from weft.engine.progress import together
-from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.shared.opening import open_frontier
 from weft.graph import Recipe, generate
 from weft.testbed.bed import serving
 from weft.testbed.options import PLAIN
@@ -131,11 +131,11 @@ def _wait_until(out: Path, urls: int, process: subprocess.Popen[bytes]) -> int:
     while time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.2)
         if (out / "workers" / "0").exists():
-            hub = EmbeddedFrontier(out / "frontier.db")
+            shared = open_frontier(out)
             try:
-                known = together(row["statistics"] for row in hub.workers()).known
+                known = together(worker.statistics for worker in shared.workers()).known
             finally:
-                hub.close()
+                shared.close()
             if known >= urls:
                 return known
     sys.exit(f"the crawl did not come to {urls:,} URLs")

@@ -42,8 +42,8 @@ def check_nothing_hidden(folder: Path, *, restarts: bool = False, faults: bool =
     """No crawl below a folder hides a restart of a worker, or a fault, that was not asked for."""
     for path in folder.rglob("frontier.db"):
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as base:
-            row = base.execute("select value from about where name = 'restarts'").fetchone()
-        assert restarts or row is None, f"workers of {path.parent} were started again: {row[0]}"
+            found = base.execute("select worker, how, cause from restarts").fetchall()
+        assert restarts or not found, f"workers of {path.parent} were started again: {found}"
         told = path.parent / "log" / "faults.log"
         assert faults or not told.exists(), f"something failed inside {path.parent}: {told.read_text('utf-8')}"
 

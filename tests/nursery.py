@@ -104,8 +104,8 @@ def main(wishes: socket.socket) -> Callable[[], int]:
     """Fork what is asked for until nobody is there to ask; returns in each child, with what it is to do."""
     ends: dict[int, tuple[int, int]] = {}  # by what can be waited for: the process, and the pipe for its exit code
     while True:
-        waiting: list[Any] = [wishes, *ends]
-        ready, _, _ = select.select(waiting, [], [])
+        waited: list[Any] = [wishes, *ends]
+        ready: list[Any] = select.select(waited, [], [])[0]
         for handle in ready:
             if handle is not wishes:
                 pid, end = ends.pop(handle)

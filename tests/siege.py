@@ -23,9 +23,11 @@ from tests.serverside import check_polite, visits_of
 from weft.clock import SystemClock
 from weft.directory import Plan, write_settings
 from weft.engine.messages import Messages
+from weft.engine.vitals import signs_of
 from weft.engine.watchdog import Watchdog
-from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.records import records_of
+from weft.frontier.shared.contract import Limits
+from weft.frontier.shared.opening import create_frontier, open_frontier
 from weft.store.files import SETTLED, Mark
 from weft.testbed.bed import Bed
 
@@ -225,9 +227,9 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]], **more: A
     )
     out.mkdir()
     write_settings(plan)
-    EmbeddedFrontier.create(out / "frontier.db", by_size=False, seeds=plan.seeds)
-    hub = EmbeddedFrontier(out / "frontier.db")
-    hub.prepare(2, max_pages=None)
+    create_frontier(out, by_size=False, seeds=plan.seeds)
+    shared = open_frontier(out)
+    shared.prepare(2, Limits(max_pages=None))
     waiting = list(dooms)
     died: list[str] = []
     held: list[int] = []  # the first worker, until the second has died: else it might be done with all before
@@ -248,7 +250,7 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]], **more: A
         return process
 
     def signs() -> dict[int, float]:
-        return {row["number"]: row["seen_at"] or 0.0 for row in hub.workers()}
+        return signs_of(out / "workers")
 
     clock = SystemClock()
     messages = Messages(out / "log" / "messages.log", clock, died.append)
@@ -256,7 +258,7 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]], **more: A
     try:
         watchdog.run(lambda: None)
     finally:
-        hub.close()
+        shared.close()
     return len(died)
 
 

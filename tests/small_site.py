@@ -41,9 +41,10 @@ class SmallSite:
 
     def answer(self, path: str, headers: Asked) -> Answer:
         """What is said to a request."""
-        if path == "/robots.txt":
+        if path == "/robots.txt" and path not in self.pages:
             return Answer(b"", "text/plain", 404)
-        self.asked.append(path)
+        if path != "/robots.txt":
+            self.asked.append(path)
         found = self.pages.get(path, Answer(status=404))
         if callable(found) and not isinstance(found, tuple):
             found = found(headers)

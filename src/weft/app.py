@@ -16,21 +16,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from weft.clock import Clock, SystemClock
 from weft.config import Settings
 from weft.directory import Plan, check_directory, locked, remove_crawl, write_settings
 from weft.engine.messages import Messages
 from weft.engine.progress import Counts, Statistics, together
 from weft.engine.stopping import Stopping
-from weft.engine.watchdog import Restart, Watchdog
+from weft.engine.vitals import signs_of
+from weft.engine.watchdog import MANY_PER_CORE, MOST_PER_CORE, Watchdog
 from weft.errors import UsageError
-from weft.frontier.contract import STOPPED
-from weft.frontier.embedded import EmbeddedFrontier, patience
 from weft.frontier.pace import Speed
 from weft.frontier.scope import Scope
-from weft.handover import hand_over
+from weft.frontier.shared.contract import STOPPED, Limits, Restart, SharedFrontier
+from weft.frontier.shared.opening import create_frontier, frontier_exists, make_private, open_frontier
+from weft.handover import Handed, hand_over, hand_over_left
 from weft.model import Kind
 from weft.parts import check_parts
 from weft.readiness import make_ready
@@ -52,8 +51,6 @@ Watch = Callable[[Statistics], None]
 # How workers get memory: Arrow's own pool and an arena a thread keep tens of megabytes that are hardly ever used.
 _SPARING = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 
-# A worker that fetches keeps a core busy: some more than cores do no harm, many take memory and time from each other.
-_MANY_PER_CORE, _MOST_PER_CORE = 4, 16
 _LONGEST_SHOWN = 80  # characters of a line that is no seed
 
 
@@ -165,42 +162,40 @@ def run(
     check_directory(plan)
     wanted = _workers(plan)
     with locked(plan.out), reopened_on_signal(plan.out / "log" / "crawl.log"):
-        path = plan.out / "frontier.db"
-        _check_sound(path, clock)
+        _check_sound(plan.out, clock)
         note_rules(plan.out)
-        write_settings(plan)
+        write_settings(plan, clock)
         messages = Messages(plan.out / "log" / "messages.log", clock, show or _print)
-        if not path.exists():
-            EmbeddedFrontier.create(path, by_size=ordering.by_size, seeds=plan.seeds)
+        if not frontier_exists(plan.out):
+            create_frontier(plan.out, by_size=ordering.by_size, seeds=plan.seeds)
         if plan.private:  # the cookies of a login may go through it
-            path.chmod(0o600)
-        hub = EmbeddedFrontier(path, clock, patience=patience(plan.settings.watching.hung_after))
+            make_private(plan.out)
+        shared = open_frontier(plan.out, clock)
         try:
-            workers = wanted or _enough(plan, hub)
-            hub.prepare(
+            workers = wanted or _enough(plan, shared)
+            shared.prepare(
                 workers,
-                max_bytes=plan.settings.limits.max_bytes,
-                max_pages=plan.settings.limits.max_pages,
-                max_time=plan.settings.limits.max_time,
+                _limits(plan),
                 speed=plan.settings.running.speed or None,
+                watched=workers > 1 or plan.watched,
             )
-            for handed in hand_over(plan.out, hub, workers, plan.settings, clock):
+            for handed in hand_over(plan.out, shared, workers, plan.settings, clock):
                 messages.say(str(handed))
             make_ready("crawl")
-            for widened in widen(plan, hub):
+            for widened in widen(plan, shared):
                 messages.say(widened)
-            before = _together(hub).counts.fetches
+            before = _together(shared).counts.fetches
             watch = watch or (lambda _statistics: None)
             if workers == 1 and not plan.watched:
-                why = _worked(plan, hub, clock, watch, messages, stopping)
+                why = _worked(plan, clock, watch, messages, stopping)
             else:
-                why = _watched(plan, workers, hub, clock, watch, messages, stopping)
-            total = _together(hub)
-            total.pending += hub.waiting()
-            hub.set("over", why)
-            restarted, restarts = hub.restarts()
+                why = _watched(plan, workers, shared, clock, watch, messages, stopping)
+            total = _together(shared)
+            total.pending += shared.waiting()
+            shared.end(why)
+            state = shared.state()
         finally:
-            hub.close()
+            shared.close()
     return Summary(
         out=plan.out,
         why=why,
@@ -214,20 +209,25 @@ def run(
         sites=total.sites,
         pages_per_second=total.counts.pages / total.counts.seconds if total.counts.seconds else 0.0,
         seeds_refused=refused,
-        restarts=[Restart(**each) for each in restarts],
-        restarted=restarted,
+        restarts=state.restarts,
+        restarted=state.restarted,
         max_bytes_page=plan.settings.selection.max_bytes_page,
     )
 
 
-def _check_sound(path: Path, clock: Clock) -> None:
+def _limits(plan: Plan) -> Limits:
+    limits = plan.settings.limits
+    return Limits(max_pages=limits.max_pages, max_bytes=limits.max_bytes, max_time=limits.max_time)
+
+
+def _check_sound(out: Path, clock: Clock) -> None:
     """Is everything there that was committed? Nothing is written before that is known."""
-    hub = EmbeddedFrontier(path, clock, read_only=True) if path.exists() else None
+    shared = open_frontier(out, clock, read_only=True) if frontier_exists(out) else None
     try:
-        check_sound(path.parent, hub)
+        check_sound(out, shared)
     finally:
-        if hub is not None:
-            hub.close()
+        if shared is not None:
+            shared.close()
 
 
 def _print(line: str) -> None:
@@ -242,41 +242,43 @@ def _workers(plan: Plan) -> int:
             raise UsageError(f"{wanted} workers were asked for", todo="an application runs in one: leave workers out")
         return 1
     cores = len(os.sched_getaffinity(0))
-    if wanted > cores * _MOST_PER_CORE:
+    if wanted > cores * MOST_PER_CORE:
         raise UsageError(
             f"{wanted} workers were asked for, and there are {cores} cores",
-            todo=f"give at most {cores * _MOST_PER_CORE}, or leave workers out for one per core: "
+            todo=f"give at most {cores * MOST_PER_CORE}, or leave workers out for one per core: "
             "a worker keeps a core busy and has hundreds of connections",
         )
-    if wanted > cores * _MANY_PER_CORE:
+    if wanted > cores * MANY_PER_CORE:
         print(
             f"weft: {wanted} workers on {cores} cores: fewer would be faster (one per core is usual)", file=sys.stderr
         )
     return wanted if wanted or plan.watched else 1
 
 
-def _enough(plan: Plan, hub: EmbeddedFrontier) -> int:
+def _enough(plan: Plan, shared: SharedFrontier) -> int:
     """One worker per core, but no more than there are groups, where the scope lets no others in: a group has one."""
     cores = len(os.sched_getaffinity(0))
-    return cores if plan.settings.selection.scope == "all" else max(1, min(cores, hub.groups()))
+    return cores if plan.settings.selection.scope == "all" else max(1, min(cores, shared.groups()))
 
 
-def _worked(
-    plan: Plan, hub: EmbeddedFrontier, clock: Clock, watch: Watch, messages: Messages, stopping: Stopping | None
-) -> str:
+def _worked(plan: Plan, clock: Clock, watch: Watch, messages: Messages, stopping: Stopping | None) -> str:
     """Run the one worker in this process."""
     import uvloop
 
-    from weft.work import rare_collections, work
+    from weft.work import TRY, rare_collections, work
 
-    with rare_collections():
-        return uvloop.run(work(plan, 0, hub, clock, watch, messages.say, stopping))
+    shared = open_frontier(plan.out, clock, patience=TRY)
+    try:
+        with rare_collections():
+            return uvloop.run(work(plan, 0, shared, clock, watch, messages.say, stopping))
+    finally:
+        shared.close()
 
 
 def _watched(
     plan: Plan,
     workers: int,
-    hub: EmbeddedFrontier,
+    shared: SharedFrontier,
     clock: Clock,
     watch: Watch,
     messages: Messages,
@@ -295,26 +297,55 @@ def _watched(
             env=_SPARING | os.environ,
         )
 
-    def signs() -> dict[int, float]:
-        return {row["number"]: row["seen_at"] or 0.0 for row in hub.workers()}
-
     watchdog = Watchdog(
         workers,
         start=start,
-        signs=signs,
+        signs=lambda: signs_of(plan.out / "workers"),
         settings=plan.settings.watching,
         clock=clock,
         messages=messages,
-        on_restart=lambda restart: hub.note_restart(msgspec.to_builtins(restart)),
-        is_over=lambda: bool(hub.get("over")),
-        locked_by=hub.locked_by,
+        on_restart=shared.note_restart,
+        is_over=lambda: bool(shared.state().over),
+        crew=_Crew(plan, shared, clock, messages),
     )
-    watchdog.run(lambda: watch(_together(hub)), stopping)
-    return watchdog.why or str(hub.get("over"))
+    watchdog.run(lambda: watch(_together(shared)), stopping)
+    return watchdog.why or shared.state().over
 
 
-def _together(hub: EmbeddedFrontier) -> Statistics:
-    return together(row["statistics"] for row in hub.workers() if row["statistics"])
+class _Crew:
+    """The workers of a run, whose number the operator may change while it runs."""
+
+    def __init__(self, plan: Plan, shared: SharedFrontier, clock: Clock, messages: Messages) -> None:
+        self._plan = plan
+        self._shared = shared
+        self._clock = clock
+        self._messages = messages
+
+    def wanted(self) -> int:
+        """How many the operator wants."""
+        return self._shared.state().wanted
+
+    def fewer(self, workers: int) -> None:
+        """Those above leave when they are heard of next."""
+        self._shared.resize(workers)
+
+    def left(self, workers: int) -> None:
+        """What they held can be checked out by the others."""
+        self._say(hand_over_left(self._plan.out, self._shared, workers, self._plan.settings, self._clock), workers)
+
+    def more(self, workers: int) -> None:
+        """Everything can be checked out anew."""
+        self._shared.resize(workers)
+        self._say(hand_over(self._plan.out, self._shared, workers, self._plan.settings, self._clock), workers)
+
+    def _say(self, handed: list[Handed], workers: int) -> None:
+        for each in handed:
+            self._messages.say(str(each))
+        self._messages.say(f"the crawl goes on with {workers} workers")
+
+
+def _together(shared: SharedFrontier) -> Statistics:
+    return together(worker.statistics for worker in shared.workers() if worker.statistics)
 
 
 def _most_first(counts: dict[Any, int]) -> dict[Any, int]:
@@ -323,7 +354,7 @@ def _most_first(counts: dict[Any, int]) -> dict[Any, int]:
 
 def _refused_seeds(plan: Plan) -> dict[str, str]:
     """The seeds that a rule refuses, with the reason; that all of them are is an error."""
-    scope = Scope(plan.settings.selection)
+    scope = Scope(plan.settings.selection, plan.settings.overrides)
     answers = {seed: scope.refusal(seed, site_of(seed), Kind.SEED, 0) for seed in plan.seeds}
     refused = {seed: reason.value for seed, reason in answers.items() if reason is not None}
     if len(refused) == len(plan.seeds):

@@ -12,9 +12,10 @@ from pathlib import Path
 from weft.clock import Clock, SystemClock
 from weft.directory import locked, stored_plan
 from weft.errors import WeftError
-from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.log import Commit
 from weft.frontier.parcels import Estate
+from weft.frontier.shared.contract import SharedFrontier
+from weft.frontier.shared.opening import frontier_exists, open_frontier
 from weft.handover import Handed, dissolve, numbers_of, repair
 from weft.soundness import check_sound
 from weft.store.files import OPEN, intact, writing
@@ -34,25 +35,24 @@ def clean_crawl(out: Path, clock: Clock | None = None) -> Cleaned:
     """Hand over what dead workers left, seal what is open, and remove what no commit names."""
     clock = clock or SystemClock()
     plan = stored_plan(out)
-    path = out / "frontier.db"
-    if not path.exists():
-        raise WeftError("there is no global frontier here", where=str(path), todo="run the crawl first")
+    if not frontier_exists(out):
+        raise WeftError("there is no global frontier here", where=str(out), todo="run the crawl first")
     with locked(out):
         done = Cleaned()
-        hub = EmbeddedFrontier(path, clock)
+        shared = open_frontier(out, clock)
         try:
-            check_sound(out, hub)
-            done.removed += [str(file.relative_to(out)) for file in repair(out, hub)]
+            check_sound(out, shared)
+            done.removed += [str(file.relative_to(out)) for file in repair(out, shared)]
             beside = set(_found(out, "*.new"))
             unsealed = {file for file in _found(out, f"*{OPEN}") if file.is_file()}
-            dead = set(hub.surplus())
-            for number in sorted({row["number"] for row in hub.workers()} | set(numbers_of(out))):
-                if _tidy(out, hub, number):
+            dead = set(shared.surplus())
+            for number in sorted({worker.number for worker in shared.workers()} | set(numbers_of(out))):
+                if _tidy(out, shared, number):
                     dead.add(number)
             for number in sorted(dead):
-                done.handed_over.append(dissolve(out, hub, number, plan.settings, clock))
+                done.handed_over.append(dissolve(out, shared, number, plan.settings, clock))
         finally:
-            hub.close()
+            shared.close()
         for file in _found(out, "*.new"):
             with writing(file):
                 file.unlink()
@@ -68,17 +68,17 @@ def _found(out: Path, pattern: str) -> list[Path]:
     return [path for path in out.rglob(pattern) if path.relative_to(out).parts[0] != "damaged"]
 
 
-def _tidy(out: Path, hub: EmbeddedFrontier, number: int) -> bool:
+def _tidy(out: Path, shared: SharedFrontier, number: int) -> bool:
     """Seal what a worker left open; is it dead: does it hold groups that are not in its log any more?"""
     log = out / "workers" / str(number) / "frontier.log"
     if not log.exists():
         seal_leftovers(out, {}, number)
-        return bool(hub.missing(number, (), 0))
+        return bool(shared.missing(number, (), 0))
     estate = Estate(log, lambda commit: intact(out, commit.marks))  # what is not intact is cut off before sealing
     try:
         last = estate.last or Commit()
         seal_leftovers(out, last.marks, number, number=last.number)
-        return bool(hub.missing(number, estate.groups, last.taken))
+        return bool(shared.missing(number, estate.groups, last.taken))
     finally:
         estate.close()
 

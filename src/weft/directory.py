@@ -1,6 +1,7 @@
 """A crawl's directory: what says which crawl it is, and who may write in it. In: a plan. Out: an error, or leave.
 
-`crawl.toml` has the settings as resolved, `seeds.txt` the seeds. A second run in the same directory goes on with the
+`crawl.toml` has the settings as resolved, `seeds.txt` the seeds; `log/settings-….toml` are those of each time that they
+were others, so that an audit knows by what a visit is to be judged. A second run in the same directory goes on with the
 crawl. It may change how fast it is run and have it collect more, but not make it another crawl. Secrets (values of
 headers, a proxy's password) are in `secrets.toml`, which nobody but its owner can ever read; `crawl.toml` says only
 that they are there. `hash.key` is what the crawl's frontiers hash URLs with, drawn when the crawl is made: it must not
@@ -17,9 +18,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.clock import Clock, SystemClock
 from weft.config import SECTIONS, Settings
 from weft.errors import UsageError, WeftError
 from weft.frontier.scope import changes
@@ -35,6 +38,7 @@ FORMAT = 3  # of the directory; another one is not read
 SECRETS = "secrets.toml"
 KEY = "hash.key"
 SECRET = 16  # bytes of the secret in it
+_STAMP = "%Y%m%dT%H%M%S.%fZ"  # when settings began to hold, in the name of their file
 # Everything that a crawl puts into its directory.
 _FILES = ("crawl.toml*", "secrets.toml*", "hash.key*", "seeds.txt*", "frontier.db*", ".lock")
 _FIRST = ("crawl.toml.new", "secrets.toml*", "hash.key*", "seeds.txt*", ".lock")  # before `crawl.toml` is there
@@ -154,7 +158,7 @@ def _digest(seeds: list[str]) -> str:
     return hashlib.sha256("\n".join(sorted(seeds)).encode()).hexdigest()[:16]
 
 
-def write_settings(plan: Plan) -> None:
+def write_settings(plan: Plan, clock: Clock | None = None) -> None:
     """Write the settings as resolved, beside and then in place."""
     head = (
         f"# A crawl by weft {__version__}. The settings as they were resolved; run the same command again to go on.\n\n"
@@ -167,10 +171,30 @@ def write_settings(plan: Plan) -> None:
     if private:
         _put(plan.out / SECRETS, f"# Secrets of this crawl: for its owner only.\n\n{private}", mode=0o600)
     _put(plan.out / "seeds.txt", "\n".join(plan.seeds) + "\n")
+    _keep_settings(plan.out, head + plan.settings.to_toml(), clock or SystemClock())
     _put(plan.out / "crawl.toml", head + plan.settings.to_toml())
     if not private:
         with writing(plan.out / SECRETS):
             (plan.out / SECRETS).unlink(missing_ok=True)
+
+
+def _keep_settings(out: Path, text: str, clock: Clock) -> None:
+    """Keep the settings beside those of earlier runs, where they are others."""
+    known = kept_settings(out)
+    if not known or known[-1][1].read_text(encoding="utf-8") != text:
+        stamp = datetime.fromtimestamp(clock.wall(), UTC).strftime(_STAMP)
+        with writing(out / "log"):
+            (out / "log").mkdir(exist_ok=True)
+        _put(out / "log" / f"settings-{stamp}.toml", text)
+
+
+def kept_settings(out: Path) -> list[tuple[float, Path]]:
+    """The settings of a crawl: since when they hold (wall time), the oldest first."""
+    found = [
+        (datetime.strptime(path.stem.removeprefix("settings-"), _STAMP).replace(tzinfo=UTC).timestamp(), path)
+        for path in (out / "log").glob("settings-*.toml")
+    ]
+    return sorted(found)
 
 
 def draw_secret(out: Path) -> None:

@@ -8,22 +8,22 @@ from collections.abc import Callable
 
 import msgspec
 
-from weft.model import Page, Parsed, Reason, Turn
+from weft.model import Outcome
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False):
-    """A fetch was tried."""
+    """A fetch was tried, and what came of it is written down."""
 
-    turn: Turn
+    outcome: Outcome
     site: str
     visit: int
-    page: Page
-    parsed: Parsed | None
-    reason: Reason | None
-    final: bool  # False when it will be tried again
     digest: str
     duplicate: bool
     rest: float | None = None  # seconds that the site rests, where the connection was closed behind this fetch
+    closed_at: float | None = None  # wall time, where it was closed
+    redirected_from: int = 0  # the id of the URL where the chain of redirects began that led here
+    robots: str = ""  # what the page asks of robots, as `parse.directives` writes it
+    links: int = 0  # that were found on it
 
 
 class Stopped(msgspec.Struct, frozen=True, gc=False):

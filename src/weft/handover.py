@@ -1,8 +1,8 @@
 """Handing over: what workers of earlier runs held goes to those of this one. In: a crawl's directory, and how many
 workers there will be. Out: a global frontier from which they can check everything out.
 
-Only while no worker runs. With fewer workers than before, those that are no more are dissolved; with more, all are,
-so that the load can be shared. To dissolve a worker is to
+With fewer workers than before, those that are no more are dissolved; with more, all are, so that the load can be
+shared. Who is dissolved must not run, the others may. To dissolve a worker is to
 
 1. read its log, cut off what is not intact, and seal what its store left open, as its next start would do;
 2. write a new log beside, `frontier.log.new`, that has its totals and holds nothing;
@@ -28,9 +28,9 @@ import msgspec
 from weft.clock import Clock
 from weft.config import Settings
 from weft.engine.progress import Counts, Statistics
-from weft.frontier.embedded import EmbeddedFrontier, Left
 from weft.frontier.pauses import noted
 from weft.frontier.politeness import wait_after
+from weft.frontier.shared.contract import Left, SharedFrontier, WorkerState
 from weft.frontier.sites import SiteMemory, unpacked_robots
 from weft.parse.robots import parse_robots
 from weft.store.files import intact, sync_folder, writing
@@ -40,7 +40,6 @@ if TYPE_CHECKING:  # large, and loaded only when a worker is dissolved
     from weft.frontier.parcels import Estate
 
 _memory = msgspec.msgpack.Decoder(SiteMemory).decode
-_AMONG = "workers of the last run"  # in the global frontier: for how many everything was handed over
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,19 +57,26 @@ class Handed:
         return text
 
 
-def hand_over(out: Path, hub: EmbeddedFrontier, workers: int, settings: Settings, clock: Clock) -> list[Handed]:
+def hand_over(out: Path, shared: SharedFrontier, workers: int, settings: Settings, clock: Clock) -> list[Handed]:
     """Before so many workers start: finish what a crash interrupted, and dissolve the workers that must be; those
     that had something.
     """
-    repair(out, hub)
+    repair(out, shared)
     numbers = numbers_of(out)
-    before = hub.get(_AMONG) or max(numbers, default=workers - 1) + 1
-    gone = set(hub.surplus())
+    before = shared.state().shared_among or max(numbers, default=workers - 1) + 1
+    gone = set(shared.surplus())
     if workers > before:
         gone |= set(numbers)
-    handed = [dissolve(out, hub, number, settings, clock) for number in sorted(gone)]
-    if hub.get(_AMONG) != workers:
-        hub.set(_AMONG, workers)
+    handed = [dissolve(out, shared, number, settings, clock) for number in sorted(gone)]
+    if shared.state().shared_among != workers:
+        shared.note_shared(workers)
+    return [each for each in handed if each.groups or each.lost]
+
+
+def hand_over_left(out: Path, shared: SharedFrontier, workers: int, settings: Settings, clock: Clock) -> list[Handed]:
+    """While so many workers run: dissolve those that have left; those that had something."""
+    handed = [dissolve(out, shared, number, settings, clock) for number in shared.surplus()]
+    shared.note_shared(workers)
     return [each for each in handed if each.groups or each.lost]
 
 
@@ -79,17 +85,17 @@ def numbers_of(out: Path) -> list[int]:
     return sorted(int(path.parent.name) for path in out.glob("workers/*/frontier.log") if path.parent.name.isdigit())
 
 
-def repair(out: Path, hub: EmbeddedFrontier) -> list[Path]:
+def repair(out: Path, shared: SharedFrontier) -> list[Path]:
     """Finish what a crash interrupted; the files that were removed."""
-    for number in hub.handed_over():
-        _put_in_place(out, hub, number)
+    for number in shared.handed_over():
+        _put_in_place(out, shared, number)
     stale = sorted(out.glob("workers/*/frontier.log.new"))
     for path in stale:
         path.unlink()
     return stale
 
 
-def dissolve(out: Path, hub: EmbeddedFrontier, number: int, settings: Settings, clock: Clock) -> Handed:
+def dissolve(out: Path, shared: SharedFrontier, number: int, settings: Settings, clock: Clock) -> Handed:
     """Take back everything that a worker held."""
     from weft.frontier.log import Commit
     from weft.frontier.parcels import Estate
@@ -98,15 +104,15 @@ def dissolve(out: Path, hub: EmbeddedFrontier, number: int, settings: Settings, 
     log = _log_of(out, number)
     with writing(log):
         log.parent.mkdir(parents=True, exist_ok=True)
-    row = next(row for row in hub.workers() if row["number"] == number)
-    estate = Estate(log, lambda commit: intact(out, commit.marks), applied=row["applied"])
+    stood: WorkerState = next(each for each in shared.workers() if each.number == number)
+    estate = Estate(log, lambda commit: intact(out, commit.marks), applied=stood.applied)
     try:
         last = estate.last or Commit()
         _take_pauses(estate, noted(log))
         seal_leftovers(out, last.marks, number, number=last.number)
-        statistics = _totals(row["statistics"], last.counts)
+        statistics = _totals(stood.statistics, last.counts)
         counts = msgspec.msgpack.encode(statistics.counts)
-        batch_number = max(row["applied"], last.number)
+        batch_number = max(stood.applied, last.number)
         stub = Commit(counts=counts, number=batch_number, taken=last.taken, scope=estate.scope, clean=estate.clean)
         _write_beside(log, stub)
         now = clock.wall()
@@ -121,10 +127,10 @@ def dissolve(out: Path, hub: EmbeddedFrontier, number: int, settings: Settings, 
             pages=statistics.counts.pages,
             statistics=msgspec.msgpack.encode(statistics),
         )
-        lost = hub.hand_over(number, left)
+        lost = shared.hand_over(number, left)
     finally:
         estate.close()
-    _put_in_place(out, hub, number)
+    _put_in_place(out, shared, number)
     return Handed(worker=number, groups=len(estate.groups), lost=lost)
 
 
@@ -148,16 +154,16 @@ def _write_beside(log: Path, stub: Commit) -> None:
         new.close()
 
 
-def _put_in_place(out: Path, hub: EmbeddedFrontier, number: int) -> None:
+def _put_in_place(out: Path, shared: SharedFrontier, number: int) -> None:
     log = _log_of(out, number)
     with writing(log):
         if _beside(log).exists():
             _beside(log).rename(log)
             sync_folder(log.parent)
-    hub.end_hand_over(number)
+    shared.end_hand_over(number)
 
 
-def _totals(reported: bytes | None, committed: bytes) -> Statistics:
+def _totals(reported: bytes, committed: bytes) -> Statistics:
     """What remains of a worker's statistics: what it did, and not how it stands."""
     known = msgspec.msgpack.decode(reported, type=Statistics) if reported else Statistics()
     counts = msgspec.msgpack.decode(committed, type=Counts) if committed else known.counts
@@ -175,7 +181,7 @@ def _take_pauses(estate: Estate, pauses: dict[str, float]) -> None:
 
 
 def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:
-    """When each address may be visited again: w/4 behind the last opening.
+    """How long each address is to be left alone: w/4 behind the last opening.
 
     When that was is not known. Of a visit that ended, `next_visit` is w behind its end. The opening was before that
     and before now, so that w/4 behind it is at most a quarter of the way from now to `next_visit`, whatever w is. A
@@ -195,6 +201,6 @@ def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:
                 rest, wait_after(settings.politeness, memory.took, max(asked, default=0.0) or None, fixed, 0) / 4
             )
         if rest:
-            until = now + rest + settings.politeness.margin
-            rests[memory.address] = max(rests.get(memory.address, 0.0), until)
+            seconds = rest + settings.politeness.margin
+            rests[memory.address] = max(rests.get(memory.address, 0.0), seconds)
     return rests

@@ -18,9 +18,9 @@ class SiteKeywords(TypedDict, total=False):
     max_pages: int | None
     """Pages of this site."""
     max_depth: int | None
-    """Links away from a seed."""
+    """Links away from a seed, in place of the crawl's max_depth."""
     robots: Literal["obey", "ignore"] | None
-    """What to do about robots.txt."""
+    """What to do about robots.txt, robots meta tags and nofollow."""
     headers: dict[str, str] | None
     """Further headers of every request to it; a value env:NAME is taken from the environment."""
 
@@ -198,9 +198,16 @@ class Keywords(TypedDict, total=False):
     """What the names of volumes begin with."""
     part_bytes: int
     """A part of the columns is sealed when its journal has grown to so many bytes."""
+    part_seconds: float
+    """A part of the columns is also sealed when it is so old, so that other programs see a crawl that runs; in a
+    long run when it is a twentieth of the run's age, so that parts do not pile up; 0: never."""
     store_credentials: bool
     """Keep in the archive what was sent in confidence: values of headers that are settings or an application's,
     cookies of a crawl that sends such headers, bodies of POST; otherwise a mark stands in their place."""
+    obey_noarchive: bool
+    """Keep no record of pages that ask for it (`noarchive`, in a meta tag or in X-Robots-Tag): they are fetched and
+    followed, and have their row; robots.txt files are kept. `noindex` changes nothing; what a page asks is in the
+    column `robots`."""
     log_bytes: int
     """Log/crawl.log and log/faults.log are put aside when they have grown to so many bytes; 0: never."""
     log_keep: int

@@ -14,18 +14,18 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from weft.clock import Clock, SystemClock
 from weft.engine.progress import Counts, Statistics
-from weft.engine.watchdog import Restart
+from weft.engine.vitals import lives, process_of
+from weft.engine.watchdog import most_workers
 from weft.errors import UsageError
 from weft.frontier.blacklist import usable_rule
-from weft.frontier.contract import STOPPED
-from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.pace import Speed
+from weft.frontier.shared.contract import STOPPED, Restart, SharedFrontier, WorkerState
+from weft.frontier.shared.opening import open_frontier
 from weft.model import Reason
 from weft.settings import load_toml
 from weft.store.reading import CrawlFiles
@@ -87,6 +87,8 @@ class Status(msgspec.Struct, kw_only=True):
     truncated: dict[str, dict[str, int]]  # cut by a limit, of pages, requisites and robots.txt: by length or time
     not_collected: dict[str, int]  # by media type, the most frequent first: what --types would take
     duplicates: int  # pages whose content was stored before
+    copies: int  # contents that two workers stored at the same time, before either knew of the other's
+    unremembered: int  # contents that are stored whenever they come: there is no room to remember more
     max_bytes_page: int  # where bodies are cut
     speed: str  # as it was said
     pages_target: float | None  # a second, at this moment
@@ -99,9 +101,9 @@ class Status(msgspec.Struct, kw_only=True):
 class Managed:
     """A crawl that can be told something."""
 
-    def __init__(self, out: Path, hub: EmbeddedFrontier, clock: Clock) -> None:
+    def __init__(self, out: Path, shared: SharedFrontier, clock: Clock) -> None:
         self.out = out
-        self._hub = hub
+        self._shared = shared
         self._clock = clock
 
     def __repr__(self) -> str:
@@ -115,21 +117,21 @@ class Managed:
     @property
     def over(self) -> str:
         """Why the run that is ending, or has ended, is over; "" where nobody said so."""
-        return str(self._hub.get("over") or "")
+        return self._shared.state().over
 
     # Pausing and ending.
 
     def pause(self) -> None:
         """Have no more pages fetched; those under way come to their end."""
-        self._hub.set("paused", 1)
+        self._shared.pause(paused=True)
 
     def resume(self) -> None:
         """Go on after a pause."""
-        self._hub.set("paused", 0)
+        self._shared.pause(paused=False)
 
     def stop(self) -> None:
         """End the run as if by a limit: pages under way are finished, everything is committed and sealed."""
-        self._hub.set("stop", STOPPED)
+        self._shared.stop(STOPPED)
 
     def wait(self, seconds: float) -> bool:
         """Wait until the crawl does not run any more; False when it still does after so many seconds."""
@@ -145,7 +147,7 @@ class Managed:
     @property
     def speed(self) -> str:
         """The target as it was said; "none" for none."""
-        return str(self._hub.get("speed") or "none")
+        return self._shared.state().speed or "none"
 
     def target(self) -> tuple[float | None, float | None]:
         """Pages and bytes a second that are aimed at now."""
@@ -155,13 +157,36 @@ class Managed:
         """Set the target; a text that is none changes nothing."""
         if not Speed.parse(text).rules:
             raise UsageError("this is no speed", todo="write such as '200 pages/s', or none for no limit")
-        self._hub.set("speed", text.strip())
+        self._shared.set_speed(text.strip())
+
+    # Workers.
+
+    @property
+    def workers(self) -> int:
+        """How many workers the run has, or is about to have."""
+        return self._shared.state().wanted
+
+    def set_workers(self, count: int) -> None:
+        """Have the run go on with so many workers; the next run has as many as its command says."""
+        state = self._shared.state()
+        if not self.running:
+            raise UsageError("the crawl does not run", where=str(self.out), todo="give --workers when it goes on")
+        if not state.watched:
+            raise UsageError(
+                "the crawl runs in the process of who started it, which has one worker",
+                where=str(self.out),
+                todo="start it with weft crawl, or with more than one worker",
+            )
+        most = most_workers()
+        if not 1 <= count <= most:
+            raise UsageError(f"{count} workers were asked for", todo=f"give 1 to {most}")
+        self._shared.want_workers(count)
 
     # Blacklist.
 
     def blacklist(self) -> list[str]:
         """Its rules, in the order they were given."""
-        return self._hub.blacklist()
+        return self._shared.blacklist()
 
     def change_blacklist(self, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> tuple[list[str], list[str]]:
         """Add and remove rules, all of them or none; those that were new, and those that were there."""
@@ -174,7 +199,7 @@ class Managed:
                     f"'{rule}' is not on the blacklist", where=str(self.out), todo="list its rules without --remove"
                 )
         if new or gone:
-            self._hub.change_blacklist(add=new, remove=gone)
+            self._shared.change_blacklist(add=new, remove=gone)
         return new, gone
 
     # Seeds.
@@ -184,7 +209,7 @@ class Managed:
         because of its type is fetched again.
         """
         seeds = list(urls)
-        self._hub.add(seeds, self._refused_by_type(seeds))
+        self._shared.add(seeds, self._refused_by_type(seeds))
 
     def _refused_by_type(self, urls: list[str]) -> set[str]:
         wanted = set(urls)
@@ -198,10 +223,10 @@ class Managed:
 
     def status(self) -> Status:
         """Everything there is to say, at this moment."""
-        hub, running = self._hub, self.running
-        rows = hub.workers()
-        reports = [_statistics(row) for row in rows]
-        workers = [self._worker(row, report, running) for row, report in zip(rows, reports, strict=True)]
+        shared, running = self._shared, self.running
+        state, stood = shared.state(), shared.workers()
+        reports = [_statistics(each) for each in stood]
+        workers = [self._worker(each, report, running) for each, report in zip(stood, reports, strict=True)]
         total, now = Statistics(), Statistics()
         for report, worker in zip(reports, workers, strict=True):
             total.add(report)
@@ -209,19 +234,18 @@ class Managed:
                 now.add(report)
         counts = total.counts
         pages, amount = self.target()
-        restarted, restarts = hub.restarts()
         return Status(
             crawl=str(self.out),
             running=running,
-            paused=bool(hub.get("paused")),
-            over=self.over,
+            paused=state.paused,
+            over=state.over,
             seconds=counts.seconds,
             pages=counts.pages,
             pages_rate=now.pages_rate,
             bytes=counts.bytes,
             bytes_rate=now.bytes_rate,
-            lists={name.replace(" ", "_"): sites for name, sites in hub.lists().items()},
-            pending=sum(worker.pending for worker in workers) + hub.waiting(),
+            lists=msgspec.structs.asdict(shared.lists()),
+            pending=sum(worker.pending for worker in workers) + shared.waiting(),
             known=total.known,
             errors=_most_first(counts.reasons),
             refused=_most_first(counts.refused),
@@ -230,8 +254,8 @@ class Managed:
             outage=now.outage,
             outage_seconds=now.outage_seconds,
             outages=counts.outages,
-            restarted=restarted,
-            restarts=[Restart(**each) for each in restarts],
+            restarted=state.restarted,
+            restarts=state.restarts,
             moved=total.moved,
             time=self._clock.wall(),
             volumes=len(list(self.out.glob("volumes/*.warc.gz"))),
@@ -249,6 +273,8 @@ class Managed:
             },
             not_collected=_most_first(counts.unwanted),
             duplicates=counts.duplicates,
+            copies=counts.copies,
+            unremembered=counts.unremembered,
             max_bytes_page=load_toml(self.out / "crawl.toml").get("selection", {}).get("max_bytes_page", 0),
             speed=self.speed,
             pages_target=pages,
@@ -258,18 +284,19 @@ class Managed:
             workers=workers,
         )
 
-    def _worker(self, row: dict[str, Any], report: Statistics, running: bool) -> WorkerStatus:
-        alive = running and bool(row["active"]) and _lives(row["pid"])
+    def _worker(self, stood: WorkerState, report: Statistics, running: bool) -> WorkerStatus:
+        pid = process_of(self.out / "workers" / str(stood.number))
+        alive = running and stood.in_run and lives(pid)
         return WorkerStatus(
-            number=row["number"],
-            pid=row["pid"],
+            number=stood.number,
+            pid=pid,
             alive=alive,
-            in_run=bool(row["active"]),
-            pages=row["pages"],
+            in_run=stood.in_run,
+            pages=stood.pages,
             pages_rate=report.pages_rate if alive else 0.0,
-            pending=row["pending"],
+            pending=stood.pending,
             memory=report.memory if alive else 0,
-            heard=None if row["seen_at"] is None else max(0.0, self._clock.wall() - row["seen_at"]),
+            heard=stood.heard,
         )
 
 
@@ -279,11 +306,11 @@ def managing(out: Path, clock: Clock | None = None) -> Iterator[Managed]:
     if not (out / "crawl.toml").exists():
         raise UsageError("there is no crawl here", where=str(out), todo="give the directory of a crawl (its --out)")
     clock = clock or SystemClock()
-    hub = EmbeddedFrontier(out / "frontier.db", clock)
+    shared = open_frontier(out, clock)
     try:
-        yield Managed(out, hub, clock)
+        yield Managed(out, shared, clock)
     finally:
-        hub.close()
+        shared.close()
 
 
 def is_running(out: Path) -> bool:
@@ -301,17 +328,8 @@ def is_running(out: Path) -> bool:
     return False
 
 
-def _lives(pid: int | None) -> bool:
-    """Is there a process? One that has ended, and that nobody has waited for yet, is none."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
-def _statistics(row: dict[str, Any]) -> Statistics:
-    return msgspec.msgpack.decode(row["statistics"], type=Statistics) if row["statistics"] else Statistics()
+def _statistics(stood: WorkerState) -> Statistics:
+    return msgspec.msgpack.decode(stood.statistics, type=Statistics) if stood.statistics else Statistics()
 
 
 def _stages(counts: Counts) -> dict[str, Stage]:

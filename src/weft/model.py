@@ -1,7 +1,7 @@
 """The values that cross borders, and the words they are made of.
 
-Values only move to the right: `seeds → frontier → Turn → fetch → Page → parse → Parsed → store → Record →
-frontier`. They are frozen; a stage returns a new value and never edits the one it was given.
+Values only move to the right: `frontier → Turn → fetch → Page → parse → Parsed → judge → Outcome → store, frontier`.
+They are frozen; a stage returns a new value and never edits the one it was given.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ class Reason(Enum):
 
     def __str__(self) -> str:
         return str(self.value)
+
+    __hash__ = object.__hash__  # each is one object; an enumeration's own takes ten times as long
 
     @classmethod
     def named(cls, text: str) -> Reason:
@@ -56,7 +58,6 @@ class Reason(Enum):
     ADDRESS = "special-address", False, "the URL names a loopback, private or otherwise special address: not allowed"
     CONTACT = "no-contact", False, "no contact was given, and the address is not loopback"
     ROBOTS = "robots", False, "robots.txt disallows the URL"
-    ROBOTS_UNREACHABLE = "robots-unreachable", True, "robots.txt could not be had, which means: disallowed for now"
     SITE_HOSTILE = "site-hostile", False, "the site has too many pages that harm who reads them, and is left alone"
     SITE_FAILED = "site-failed", False, "the site kept failing and was given up"
     # No answer came.
@@ -177,3 +178,20 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     reason: Reason | None  # why it could not be read, if so
     labels: list[tuple[str, str]] = []  # text and relations of the links, then of those in `nofollow`; if asked for
     left_out: int = 0  # links beyond the limit of a page, which are not among these
+    robots: str = ""  # what it asks of robots, its header included, as `parse.directives` writes it
+    canonical: str = ""  # the URL that it calls its own, in normal form; "" where it names none
+    whole: bool = True  # False where its content coding breaks off, though nothing cut it: it was read so far
+
+
+class Outcome(msgspec.Struct, frozen=True, gc=False):
+    """What came of a turn, judged: whatever is done about it follows from this."""
+
+    turn: Turn
+    page: Page
+    parsed: Parsed | None  # what is in it, where there was something to read
+    reason: Reason | None  # why it counts as failed
+    redirect: str | None = None  # where it leads, in normal form
+    cut: str = ""  # how its content is not whole, as WARC-Truncated says it
+    pause: float = 0.0  # seconds that the server asks to be left alone for
+    final: bool = True  # False when it will be tried again
+    again: bool = False  # by the site's next visit, without a pause of its own

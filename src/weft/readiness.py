@@ -20,7 +20,7 @@ from pathlib import Path
 from time import perf_counter
 
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "crawl": (47, ("weft.warming", "crawl")),
+    "crawl": (50, ("weft.warming", "crawl")),
     "simulate": (40, ("weft.warming", "simulate")),
     "temporal": (45, ("weft.warming", "temporal")),
     "testbed": (20, ("weft.testbed.warm",)),

@@ -12,31 +12,31 @@ they are not, both are made anew (`Rebuilding`).
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from weft.clock import Clock, SystemClock
 from weft.config import Settings
-from weft.directory import KEY, draw_secret, locked, stored_plan
+from weft.directory import KEY, draw_secret, locked, secret_of, stored_plan
 from weft.errors import WeftError
-from weft.frontier.contract import Link
-from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.log import FrontierLog
 from weft.frontier.past import GONE, Past
 from weft.frontier.rebuilding import Rebuilding
 from weft.frontier.records import Commit, records_of
+from weft.frontier.shared.contract import Found, SharedFrontier
+from weft.frontier.shared.opening import FILE, files_of, open_frontier
 from weft.handover import numbers_of
 from weft.salvage import Salvage
 from weft.soundness import Damage, log_of, look, read_log
 from weft.store.files import sync_folder, writing
 from weft.store.joining import JoinedColumns
 from weft.store.sealed import LIST, final_files, listed, sealed_now
+from weft.store.sealing import make_contents_anew
 from weft.widening import links_to_follow
 
 _ROOM, _DAMAGED = ".repair", "damaged"
-_OF_FRONTIER = ("frontier.db", "workers/", KEY)  # if one of them is damaged, the frontier is made anew
+_OF_FRONTIER = (FILE, "workers/", KEY)  # if one of them is damaged, the frontier is made anew
 Decide = Callable[["Repair"], bool]
 
 
@@ -66,26 +66,26 @@ def repair_crawl(out: Path, decide: Decide, clock: Clock | None = None) -> Repai
     clock = clock or SystemClock()
     plan = stored_plan(out)
     with locked(out):
-        hub = _hub(out, clock)
+        shared = _shared(out, clock)
         try:
-            report = Repair(damages=look(out, hub, closely=True))
+            report = Repair(damages=look(out, shared, closely=True))
             if not report.damages:
                 return report
             room = out / _ROOM
             shutil.rmtree(room, ignore_errors=True)
             try:
-                _repair(out, room, hub, report, decide, plan.settings, plan.seeds, clock)
+                _repair(out, room, shared, report, decide, plan.settings, plan.seeds, clock)
             finally:
                 shutil.rmtree(room, ignore_errors=True)
         finally:
-            if hub is not None:
-                hub.close()
+            if shared is not None:
+                shared.close()
     return report
 
 
-def _hub(out: Path, clock: Clock) -> EmbeddedFrontier | None:
+def _shared(out: Path, clock: Clock) -> SharedFrontier | None:
     try:
-        return EmbeddedFrontier(out / "frontier.db", clock, read_only=True)
+        return open_frontier(out, clock, read_only=True)
     except WeftError:
         return None
 
@@ -93,15 +93,15 @@ def _hub(out: Path, clock: Clock) -> EmbeddedFrontier | None:
 def _repair(
     out: Path,
     room: Path,
-    hub: EmbeddedFrontier | None,
+    shared: SharedFrontier | None,
     report: Repair,
     decide: Decide,
     settings: Settings,
     seeds: list[str],
     clock: Clock,
 ) -> None:
-    report.rebuilt = hub is None or any(each.where.startswith(_OF_FRONTIER) for each in report.damages)
-    salvage = Salvage(out, room, _marks(out), _ends(out, hub), wall=clock.wall())
+    report.rebuilt = shared is None or any(each.where.startswith(_OF_FRONTIER) for each in report.damages)
+    salvage = Salvage(out, room, _marks(out), _ends(out, shared), wall=clock.wall())
     names = {each.where for each in report.damages if not each.where.startswith(_OF_FRONTIER)}
     salvage.save(names, all_open=report.rebuilt)
     report.files = salvage.said
@@ -111,22 +111,23 @@ def _repair(
         return
     aside = _place(out, clock)
     salvage.replace(aside)
-    if report.rebuilt or hub is None:
-        _rebuild(out, room, hub, aside, settings, seeds, clock)
+    if report.rebuilt or shared is None:
+        _rebuild(out, room, shared, aside, settings, seeds, clock)
     else:
         _offer_again(out, lost, clock)
     _list_anew(out, aside, salvage.replaced, anew=report.rebuilt)
+    make_contents_anew(out, secret_of(out))
     note = [*map(str, report.damages), "", *report.losses]
     (aside / "README.txt").write_text("\n".join(note) + "\n", encoding="utf-8")
     report.done = True
 
 
-def _offer_again(out: Path, lost: list[Link], clock: Clock) -> None:
-    hub = EmbeddedFrontier(out / "frontier.db", clock)
+def _offer_again(out: Path, lost: list[Found], clock: Clock) -> None:
+    shared = open_frontier(out, clock)
     try:
-        hub.offer_again(lost, scope=(), name="repaired", value=clock.wall())
+        shared.offer_again(lost)
     finally:
-        hub.close()
+        shared.close()
 
 
 def _place(out: Path, clock: Clock) -> Path:
@@ -147,17 +148,17 @@ def _marks(out: Path) -> dict[int, list[Commit]]:
     }
 
 
-def _applied(hub: EmbeddedFrontier | None) -> dict[int, int]:
+def _applied(shared: SharedFrontier | None) -> dict[int, int]:
     """By worker: the last commit that the global frontier heard of, if it can be read."""
     try:
-        return {} if hub is None else {row["number"]: row["applied"] for row in hub.workers()}
-    except (WeftError, sqlite3.Error):
+        return {} if shared is None else {worker.number: worker.applied for worker in shared.workers()}
+    except WeftError:
         return {}
 
 
-def _ends(out: Path, hub: EmbeddedFrontier | None) -> dict[int, Commit]:
+def _ends(out: Path, shared: SharedFrontier | None) -> dict[int, Commit]:
     """By worker: the record that its log ends with, once what a crash left is dropped."""
-    applied = _applied(hub)
+    applied = _applied(shared)
     ends = {}
     for number in numbers_of(out):
         try:
@@ -168,9 +169,9 @@ def _ends(out: Path, hub: EmbeddedFrontier | None) -> dict[int, Commit]:
     return ends
 
 
-def _lost(out: Path, done: set[str]) -> list[Link]:
+def _lost(out: Path, done: set[str]) -> list[Found]:
     """Pages that logs have as done, and that have no row."""
-    found: dict[str, Link] = {}
+    found: dict[str, Found] = {}
     for number in numbers_of(out):
         log, past = FrontierLog(log_of(out, number), read_only=True), Past()
         try:
@@ -181,7 +182,7 @@ def _lost(out: Path, done: set[str]) -> list[Link]:
                 if page < len(sites) and sites[page] != GONE and page not in replaced:
                     url, via, _, depth, kind, steps = log.entry(page)
                     if url not in done:
-                        found[url] = Link(url, kind, depth, via, again=True, steps=steps)
+                        found[url] = Found(url, kind, depth, via, again=True, steps=steps)
         finally:
             log.close()
     return list(found.values())
@@ -190,7 +191,7 @@ def _lost(out: Path, done: set[str]) -> list[Link]:
 def _rebuild(
     out: Path,
     room: Path,
-    hub: EmbeddedFrontier | None,
+    shared: SharedFrontier | None,
     aside: Path,
     settings: Settings,
     seeds: list[str],
@@ -198,19 +199,20 @@ def _rebuild(
 ) -> None:
     """Make the logs and the global frontier anew, and put them in place of the old ones."""
     with JoinedColumns(out, room) as columns:
-        new = Rebuilding(out, hub, seeds=seeds, admitted=columns.redirected_seeds(), wall=clock.wall())
+        new = Rebuilding(out, shared, seeds=seeds, admitted=columns.redirected_seeds(), wall=clock.wall())
         links = links_to_follow(columns, settings, blacklist=new.blacklist, admitted=new.scope)
-        new.write(room / "frontier.db", columns.fetched(), links)
+        new.write(room, columns.fetched(), links)
         new.write_logs(room / "workers")
-    if hub is not None:
-        hub.close()  # it may not write to what comes in its place
+    if shared is not None:
+        shared.close()  # it may not write to what comes in its place
     with writing(out):
-        for name in ("workers", "frontier.db", "frontier.db-wal", "frontier.db-shm", KEY):
-            if (out / name).exists():
-                shutil.move(out / name, aside / name)
+        for path in (out / "workers", *files_of(out), out / KEY):
+            if path.exists():
+                shutil.move(path, aside / path.name)
         if (room / "workers").exists():
             (room / "workers").rename(out / "workers")
-        (room / "frontier.db").rename(out / "frontier.db")
+        for path in files_of(room):
+            path.rename(out / path.name)
         sync_folder(out)
     draw_secret(out)  # nothing is hashed with the old one any more
 

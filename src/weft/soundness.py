@@ -2,7 +2,7 @@
 
 Asked before a run begins, while no worker runs. The logs are read, and every record must be whole but for the last two.
 The global frontier and the logs must have heard of each other: a worker's log is not behind what the global frontier
-knows of it, and no log has heard of a global frontier that was further than this one. Each group that a log holds is
+knows of it, and no worker has heard from the global frontier more often than that knows. Each group that a log holds is
 its worker's there, so that no two workers own one. Open files are as the last commit has them, from their first byte
 on. Sealed files are there, as the list of them says (`store/sealed.py`).
 
@@ -21,9 +21,9 @@ import msgspec
 
 from weft.directory import KEY, secret_of
 from weft.errors import WeftError
-from weft.frontier.contract import Batch
-from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.records import Commit, kept, whole
+from weft.frontier.shared.contract import Batch, SharedFrontier
+from weft.frontier.shared.opening import FILE
 from weft.store.files import OPEN, SETTLED, damaged, intact, owner_of, sealed_as, wholly_intact
 from weft.store.sealed import LIST, Sealed, append, as_listed, final_files, listed, sealed_now
 from weft.urls import registered_domain
@@ -50,12 +50,12 @@ class Told(NamedTuple):
     moved: set[str]  # that it gave away, likewise
 
 
-def check_sound(out: Path, hub: EmbeddedFrontier | None) -> None:
-    """Raise an error where something is damaged; nothing is changed. `hub` is None where there is no global frontier
+def check_sound(out: Path, shared: SharedFrontier | None) -> None:
+    """Raise an error where something is damaged; nothing is changed. `shared` is None where there is no global frontier
     yet.
     """
     anew: list[Sealed] = []
-    found = look(out, hub, anew)
+    found = look(out, shared, anew)
     if not found:
         if anew:
             append(out, anew)
@@ -71,21 +71,21 @@ def check_sound(out: Path, hub: EmbeddedFrontier | None) -> None:
 
 
 def look(
-    out: Path, hub: EmbeddedFrontier | None, anew: list[Sealed] | None = None, *, closely: bool = False
+    out: Path, shared: SharedFrontier | None, anew: list[Sealed] | None = None, *, closely: bool = False
 ) -> list[Damage]:
     """Everything that is damaged; `closely`: every byte of every file is read. `anew` gets what the list of sealed
     files should have, and has not.
     """
     anew = [] if anew is None else anew
-    if hub is None:
+    if shared is None:
         begun = [*out.glob("workers/*/frontier.log"), *(path for _, path in final_files(out))]
-        return [Damage("frontier.db", "it is missing")] if begun or (out / LIST).exists() else []
-    found = [*_key(out), *(Damage("frontier.db", said) for said in hub.unsound())]
+        return [Damage(FILE, "it is missing")] if begun or (out / LIST).exists() else []
+    found = [*_key(out), *(Damage(FILE, said) for said in shared.unsound())]
     if found:
         return found + list(_sealed(out, {}, anew, closely=closely))
     ends: dict[int, Commit] = {}
-    for number in _numbers(out, hub):
-        found += _worker(out, hub, number, ends)
+    for number in _numbers(out, shared):
+        found += _worker(out, shared, number, ends)
     found += _sealed(out, ends, anew, closely=closely)
     return found
 
@@ -102,18 +102,19 @@ def log_of(out: Path, number: int) -> Path:
     return out / "workers" / str(number) / "frontier.log"
 
 
-def _numbers(out: Path, hub: EmbeddedFrontier) -> list[int]:
+def _numbers(out: Path, shared: SharedFrontier) -> list[int]:
     logs = {int(path.parent.name) for path in out.glob("workers/*/frontier.log") if path.parent.name.isdigit()}
-    return sorted(logs | {row["number"] for row in hub.workers()})
+    return sorted(logs | {worker.number for worker in shared.workers()})
 
 
-def _worker(out: Path, hub: EmbeddedFrontier, number: int, ends: dict[int, Commit]) -> Iterator[Damage]:
+def _worker(out: Path, shared: SharedFrontier, number: int, ends: dict[int, Commit]) -> Iterator[Damage]:
     """What is wrong with a worker's log, and with the files that it says are open; `ends` gets its last record."""
     path, where = log_of(out, number), f"workers/{number}/frontier.log"
     new = path.with_name(f"{path.name}.new")
-    if number in hub.handed_over() and new.exists():  # it is about to take the log's place
+    if number in shared.handed_over() and new.exists():  # it is about to take the log's place
         path = new
-    applied = next((row["applied"] for row in hub.workers() if row["number"] == number), None)
+    stood = next((worker for worker in shared.workers() if worker.number == number), None)
+    applied = None if stood is None else stood.applied
     if not path.exists():
         if applied:
             yield Damage(where, f"it is missing, and {applied} commits were there")
@@ -125,14 +126,14 @@ def _worker(out: Path, hub: EmbeddedFrontier, number: int, ends: dict[int, Commi
         yield from files or [Damage(where, error.what)]
         return
     last = ends[number] = told.last
-    if (applied is None and last.number) or last.version > hub.version():
-        yield Damage("frontier.db", f"it is older than {where}")
+    if (stood is None and last.number) or (stood is not None and last.version > stood.version):
+        yield Damage(FILE, f"it is older than {where}")
     elif last.number >= (applied or 0):  # else the last commits are lost, and the global frontier knows better
-        known = hub.held(number)
+        known = shared.held(number)
         alien = told.groups - known - told.claimed
         if alien:
-            yield Damage("frontier.db", f"{_some(alien)} of {where} belong to nobody there, or to another worker")
-        missing = set(hub.missing(number, told.groups, last.taken)) - told.moved
+            yield Damage(FILE, f"{_some(alien)} of {where} belong to nobody there, or to another worker")
+        missing = set(shared.missing(number, told.groups, last.taken)) - told.moved
         if missing:
             yield Damage(where, f"nothing is known of {_some(missing)} that it should hold")
     yield from _open_files(out, last)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from hashlib import sha1
 from pathlib import Path
 
 from weft.compiled import tell_loading
@@ -14,8 +15,6 @@ from weft.compiled import tell_loading
 
 def warm_crawl() -> None:
     """What a worker runs: the frontier, reading pages, knowing contents again."""
-    import numpy as np
-
     from weft.clock import VirtualClock
     from weft.frontier.discovery import Links
     from weft.frontier.local import LocalFrontier
@@ -27,9 +26,9 @@ def warm_crawl() -> None:
     from weft.ordering import Ordering
     from weft.ordering.opic import Opic
     from weft.ordering.priority import Priority
-    from weft.parse.robots import parse_robots
+    from weft.parse.robots_table import load
     from weft.parse.tags import read_tags
-    from weft.store.digests import Digests
+    from weft.store.contents import Contents
     from weft.urls import UrlRules
 
     with tempfile.TemporaryDirectory() as folder:
@@ -67,12 +66,15 @@ def warm_crawl() -> None:
             frontier.commit(marks={})
             frontier.close()
     read_tags(b"<a href=x>")
-    parse_robots(b"User-agent: *\nDisallow: /*" + 1100 * b"a" + b"b$", "weft").allows("/")
-    digests = Digests(most=4)
-    for number in range(6):
-        digests.find(bytes([number]) * 20)
-        digests.first(bytes([number]) * 20, number, 0.0, number)
-    digests.learn(["sha1:" + 32 * "A"], np.array([1], np.uint64), np.array([0.0]), np.array([1]))
+    load()
+    with tempfile.TemporaryDirectory() as folder:
+        for worker in (0, 1):
+            contents = Contents(Path(folder), worker, b"")
+            for number in range(3000):  # more than the first index has room for
+                contents.first(sha1(b"%d" % number, usedforsecurity=False).digest(), number, "", 0.0)
+            contents.mark(1)
+            contents.settle(1)
+            contents.close()
 
 
 def warm_simulator() -> None:

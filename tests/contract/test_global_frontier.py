@@ -6,23 +6,37 @@ import json
 import random
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.contract import peers
-from tests.contract.peers import IMPLEMENTATIONS, Managed, Peer, to
+from tests.contract.peers import IMPLEMENTATIONS, Core, Peer, to
 
 from weft.clock import VirtualClock
 from weft.errors import WeftError
-from weft.frontier.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Link, Orders
+from weft.frontier.shared.contract import (
+    BEING_CRAWLED,
+    CRAWLED,
+    SET_ASIDE,
+    Found,
+    Limits,
+    Lists,
+    Message,
+    Orders,
+)
+from weft.frontier.shared.postgres import PostgresFrontier, statements
 from weft.model import Kind
 
-Hub = Callable[..., Managed]
+Build = Callable[..., Core]
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -39,24 +53,24 @@ def implementation(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def hub(implementation: str, tmp_path_factory: pytest.TempPathFactory, clock: VirtualClock) -> Iterator[Hub]:
+def build(implementation: str, tmp_path_factory: pytest.TempPathFactory, clock: VirtualClock) -> Iterator[Build]:
     """Makes global frontiers, each of a crawl of its own."""
-    made: list[Managed] = []
+    made: list[Core] = []
 
-    def build(*seeds: str, workers: int = 1, by_size: bool = False, max_pages: int | None = None) -> Managed:
-        folder = tmp_path_factory.mktemp("hub")
+    def made_of(*seeds: str, workers: int = 1, by_size: bool = False, max_pages: int | None = None) -> Core:
+        folder = tmp_path_factory.mktemp("crawl")
         place = peers.created(implementation, folder, by_size=by_size, seeds=seeds)
         frontier = peers.opened(implementation, place, clock)
-        frontier.prepare(workers, max_pages=max_pages)
+        frontier.prepare(workers, Limits(max_pages=max_pages))
         made.append(frontier)
         return frontier
 
-    yield build
+    yield made_of
     for frontier in made:
         frontier.close()
 
 
-def crew(frontier: Managed, workers: int) -> list[Peer]:
+def crew(frontier: Core, workers: int) -> list[Peer]:
     """So many workers, all begun."""
     return [Peer(frontier, number) for number in range(workers)]
 
@@ -74,10 +88,10 @@ def domains(*names: str) -> list[str]:
 # --- check-out ---
 
 
-def test_seeds__are_checked_out_in_their_order(hub: Hub) -> None:
+def test_seeds__are_checked_out_in_their_order(build: Build) -> None:
     """With the groups come their seeds, as seeds, in the order in which they were given."""
     seeds = ["http://b.example/2", "http://a.example/1", "http://b.example/1", "http://www.c.example/"]
-    (worker,) = crew(hub(*seeds), 1)
+    (worker,) = crew(build(*seeds), 1)
     orders = worker.exchange(wants=100)
     assert worker.groups == domains("b", "a", "c")
     assert worker.urls == seeds, "also over groups"
@@ -85,10 +99,10 @@ def test_seeds__are_checked_out_in_their_order(hub: Hub) -> None:
     assert orders.scope == seeds
 
 
-def test_seeds__a_few_at_a_time_are_still_in_order(hub: Hub) -> None:
+def test_seeds__a_few_at_a_time_are_still_in_order(build: Build) -> None:
     """No more are given than are wanted, and the next ones come with the next wish."""
     names = [f"s{number}" for number in range(20)]
-    (worker,) = crew(hub(*seeds_of(*names)), 1)
+    (worker,) = crew(build(*seeds_of(*names)), 1)
     sizes = []
     for _ in range(7):
         before = len(worker.groups)
@@ -101,9 +115,9 @@ def test_seeds__a_few_at_a_time_are_still_in_order(hub: Hub) -> None:
     assert len(worker.groups) == 20
 
 
-def test_seeds__come_before_what_was_found(hub: Hub) -> None:
+def test_seeds__come_before_what_was_found(build: Build) -> None:
     """Also before groups that were found earlier than a seed was added; found ones follow in the order of finding."""
-    frontier = hub(*seeds_of("a", "b"))
+    frontier = build(*seeds_of("a", "b"))
     (worker,) = crew(frontier, 1)
     worker.exchange(wants=1)
     worker.commit(to("http://x.example/"), to("http://w.example/"))
@@ -115,9 +129,9 @@ def test_seeds__come_before_what_was_found(hub: Hub) -> None:
     assert worker.groups == domains("a", "b", "late", "x", "w", "v")
 
 
-def test_groups__the_larger_first_where_size_counts(hub: Hub) -> None:
+def test_groups__the_larger_first_where_size_counts(build: Build) -> None:
     """By the links that wait for them; seeds before all others."""
-    frontier = hub(*seeds_of("seed"), by_size=True)
+    frontier = build(*seeds_of("seed"), by_size=True)
     (worker,) = crew(frontier, 1)
     worker.commit(
         *(
@@ -134,9 +148,9 @@ def test_groups__the_larger_first_where_size_counts(hub: Hub) -> None:
     assert len(worker.urls) == 1 + 12 + 9 + 5
 
 
-def test_groups__are_shared_out_fairly(hub: Hub) -> None:
+def test_groups__are_shared_out_fairly(build: Build) -> None:
     """Nobody takes more than its share of what is there, so that the last who asks finds something, too."""
-    frontier = hub(*seeds_of(*(f"s{number}" for number in range(40))), workers=4)
+    frontier = build(*seeds_of(*(f"s{number}" for number in range(40))), workers=4)
     workers = crew(frontier, 4)
     for worker in workers:
         free = 40 - sum(len(each.groups) for each in workers)
@@ -151,17 +165,17 @@ def test_groups__are_shared_out_fairly(hub: Hub) -> None:
     assert set(counts.values()) == {1}
 
 
-def test_groups__the_last_one_is_given(hub: Hub) -> None:
+def test_groups__the_last_one_is_given(build: Build) -> None:
     """A share is never so small that something is left for ever."""
-    workers = crew(hub(*seeds_of("a"), workers=8), 8)
+    workers = crew(build(*seeds_of("a"), workers=8), 8)
     assert workers[5].exchange(wants=1).messages
     assert workers[5].groups == domains("a")
 
 
-def test_group__all_sites_of_a_domain_are_one(hub: Hub) -> None:
+def test_group__all_sites_of_a_domain_are_one(build: Build) -> None:
     """They share their limits, so one worker has them all, with a port or without."""
     urls = ["http://www.a.example/", "http://blog.a.example:8080/", "http://a.example/", "http://192.0.2.1/"]
-    (worker,) = crew(hub(*urls), 1)
+    (worker,) = crew(build(*urls), 1)
     worker.exchange(wants=100)
     assert worker.groups == ["a.example", "192.0.2.1"]
 
@@ -171,10 +185,10 @@ def test_group__is_never_given_to_two_workers_and_no_link_is_lost(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Whoever finds, asks and restarts in whatever order: every link comes to the one that holds its group."""
-    for name in IMPLEMENTATIONS:
-        place = peers.created(name, tmp_path_factory.mktemp("hub"), by_size=data.draw(st.booleans()), seeds=())
-        frontier = peers.opened(name, place, VirtualClock(1e9))
-        frontier.prepare(3, max_pages=None)
+    name = data.draw(st.sampled_from((*["sqlite"] * 9, "postgres")))  # whose tables take their time to be made
+    place = peers.created(name, tmp_path_factory.mktemp("crawl"), by_size=data.draw(st.booleans()), seeds=())
+    with closing(peers.opened(name, place, VirtualClock(1e9))) as frontier:
+        frontier.prepare(3, Limits(max_pages=None))
         workers = crew(frontier, 3)
         sent: set[str] = set()
         steps = st.tuples(st.integers(0, 2), st.integers(0, 4), st.lists(st.integers(0, 9), max_size=4))
@@ -191,19 +205,18 @@ def test_group__is_never_given_to_two_workers_and_no_link_is_lost(
         assert sorted(url for worker in workers for url in worker.urls) == sorted(sent)
         for worker in workers:
             assert {peers.group_of(url) for url in worker.urls} == set(worker.groups)
-        frontier.close()
 
 
 # --- links ---
 
 
-def test_links__to_a_held_group_come_to_its_holder(hub: Hub) -> None:
+def test_links__to_a_held_group_come_to_its_holder(build: Build) -> None:
     """With everything that is known of them, in the order in which they were found, and to nobody else."""
-    frontier = hub(*seeds_of("a", "b"), workers=2)
+    frontier = build(*seeds_of("a", "b"), workers=2)
     first, second = crew(frontier, 2)
     first.exchange(wants=1)
     second.exchange(wants=1)
-    found = [Link(f"http://b.example/{number}", Kind.A, number, 2**64 - 1 - number, 0.5) for number in range(5)]
+    found = [Found(f"http://b.example/{number}", Kind.A, number, 2**64 - 1 - number, 0.5) for number in range(5)]
     first.commit(*found[:3])
     first.commit(*found[3:], to("http://www.b.example/"))
     first.exchange()
@@ -213,9 +226,9 @@ def test_links__to_a_held_group_come_to_its_holder(hub: Hub) -> None:
     assert second.groups == domains("b"), "nothing new was checked out"
 
 
-def test_links__to_a_free_group_wait_and_come_with_it(hub: Hub) -> None:
+def test_links__to_a_free_group_wait_and_come_with_it(build: Build) -> None:
     """Those of every worker, in the order in which they came; none comes twice."""
-    frontier = hub(*seeds_of("a", "b"), workers=2)
+    frontier = build(*seeds_of("a", "b"), workers=2)
     first, second = crew(frontier, 2)
     for worker in (first, second):
         worker.exchange(wants=1)
@@ -234,9 +247,9 @@ def test_links__to_a_free_group_wait_and_come_with_it(hub: Hub) -> None:
     assert second.urls[-1] == "http://c.example/late"
 
 
-def test_links__of_a_worker_that_is_alone_need_no_way(hub: Hub) -> None:
+def test_links__of_a_worker_that_is_alone_need_no_way(build: Build) -> None:
     """It is told that it is alone, and claims what it finds; what comes from elsewhere then comes to it."""
-    frontier = hub(*seeds_of("a"), workers=1)
+    frontier = build(*seeds_of("a"), workers=1)
     (worker,) = crew(frontier, 1)
     assert worker.begun.alone
     worker.exchange(wants=100)
@@ -248,9 +261,9 @@ def test_links__of_a_worker_that_is_alone_need_no_way(hub: Hub) -> None:
     assert worker.urls == [*seeds_of("a"), "http://x.example/added"]
 
 
-def test_links__that_waited_for_a_group_come_to_whoever_claims_it(hub: Hub) -> None:
+def test_links__that_waited_for_a_group_come_to_whoever_claims_it(build: Build) -> None:
     """A seed was added while the claim was on its way: it comes with a message, once, and holds off the end."""
-    frontier = hub()
+    frontier = build()
     (worker,) = crew(frontier, 1)
     worker.commit(claimed=domains("x", "y"))  # committed, not yet heard
     frontier.add(["http://x.example/seed"])
@@ -262,13 +275,13 @@ def test_links__that_waited_for_a_group_come_to_whoever_claims_it(hub: Hub) -> N
     assert worker.exchange(wants=1 << 30, idle=True).over == "done"
 
 
-def test_links__of_a_claimed_group_go_to_whoever_claimed_it_when_there_are_more(hub: Hub) -> None:
+def test_links__of_a_claimed_group_go_to_whoever_claimed_it_when_there_are_more(build: Build) -> None:
     """A crawl that one worker began goes on with two."""
-    frontier = hub(workers=1)
+    frontier = build(workers=1)
     (worker,) = crew(frontier, 1)
     worker.commit(claimed=domains("x"))
     worker.exchange(wants=100)
-    frontier.prepare(2, max_pages=None)
+    frontier.prepare(2, Limits(max_pages=None))
     first, second = crew(frontier, 2)
     assert not first.begun.alone
     assert not second.begun.alone
@@ -279,9 +292,9 @@ def test_links__of_a_claimed_group_go_to_whoever_claimed_it_when_there_are_more(
     assert first.urls == ["http://x.example/1"]
 
 
-def test_links__many_come_in_several_exchanges(hub: Hub) -> None:
+def test_links__many_come_in_several_exchanges(build: Build) -> None:
     """An exchange has an end; nothing is left out, nothing comes twice."""
-    frontier = hub(*seeds_of("a", "b"), workers=2)
+    frontier = build(*seeds_of("a", "b"), workers=2)
     first, second = crew(frontier, 2)
     second.exchange(wants=1)
     for batch in range(30):
@@ -297,9 +310,9 @@ def test_links__many_come_in_several_exchanges(hub: Hub) -> None:
 # --- exactly once ---
 
 
-def test_batch__sent_twice_is_applied_once(hub: Hub) -> None:
+def test_batch__sent_twice_is_applied_once(build: Build) -> None:
     """The answer to a report may be lost: the same report again changes nothing, and is answered the same."""
-    frontier = hub(*seeds_of("a", "b"), workers=2)
+    frontier = build(*seeds_of("a", "b"), workers=2)
     first, second = crew(frontier, 2)
     second.exchange(wants=1)
     first.commit(to("http://a.example/1"))
@@ -316,9 +329,9 @@ def test_batch__sent_twice_is_applied_once(hub: Hub) -> None:
     assert second.urls[3:] == ["http://a.example/3", "http://b.example/", "http://new.example/"]
 
 
-def test_batch__numbers_may_have_gaps(hub: Hub) -> None:
+def test_batch__numbers_may_have_gaps(build: Build) -> None:
     """Commits that have nothing to say are not sent."""
-    frontier = hub(workers=2)
+    frontier = build(workers=2)
     first, second = crew(frontier, 2)
     first.last = 17
     first.commit(to("http://a.example/1"))
@@ -330,23 +343,23 @@ def test_batch__numbers_may_have_gaps(hub: Hub) -> None:
     assert second.urls == ["http://a.example/1", "http://a.example/2"]
 
 
-def test_begin__tells_what_was_applied(hub: Hub) -> None:
+def test_begin__tells_what_was_applied(build: Build) -> None:
     """A worker that starts again knows which of its batches were heard; others' do not count."""
-    frontier = hub(workers=2)
+    frontier = build(workers=2)
     first, second = crew(frontier, 2)
     first.commit(to("http://a.example/"))
     first.commit(to("http://b.example/"))
     first.exchange()
     second.commit(to("http://c.example/"))
     second.exchange()
-    again = frontier.begin(0, pid=1)
+    again = frontier.begin(0)
     assert (again.incarnation, again.applied) == (first.begun.incarnation + 1, 2)
-    assert frontier.begin(1, pid=1).applied == 1
+    assert frontier.begin(1).applied == 1
 
 
-def test_incarnation__that_is_old_is_refused(hub: Hub) -> None:
+def test_incarnation__that_is_old_is_refused(build: Build) -> None:
     """A process that was given up and is still alive changes nothing any more, and is told to give way."""
-    frontier = hub(*seeds_of("a"), workers=2)
+    frontier = build(*seeds_of("a"), workers=2)
     old = Peer(frontier, 0)
     new = Peer(frontier, 0)
     other = Peer(frontier, 1)
@@ -360,16 +373,16 @@ def test_incarnation__that_is_old_is_refused(hub: Hub) -> None:
     new.exchange(wants=100)
 
 
-def test_worker__that_is_none_of_the_crawls_is_refused(hub: Hub) -> None:
+def test_worker__that_is_none_of_the_crawls_is_refused(build: Build) -> None:
     """By its number."""
-    frontier = hub(workers=2)
+    frontier = build(workers=2)
     with pytest.raises(WeftError, match="there is no worker 2"):
-        frontier.begin(2, pid=1)
+        frontier.begin(2)
 
 
-def test_messages__are_delivered_again_until_they_are_settled(hub: Hub) -> None:
+def test_messages__are_delivered_again_until_they_are_settled(build: Build) -> None:
     """A worker that lost its last commits stands where it was before, and is given the same once more."""
-    frontier = hub(*seeds_of("a", "b", "c"))
+    frontier = build(*seeds_of("a", "b", "c"))
     worker = Peer(frontier, 0)
     places = []
     for _ in range(3):
@@ -388,9 +401,9 @@ def test_messages__are_delivered_again_until_they_are_settled(hub: Hub) -> None:
     assert not last.exchange().messages, "it is settled, and kept no longer"
 
 
-def test_messages__whose_answer_was_lost_come_again(hub: Hub) -> None:
+def test_messages__whose_answer_was_lost_come_again(build: Build) -> None:
     """Nothing is forgotten because it was sent."""
-    frontier = hub(*seeds_of("a"))
+    frontier = build(*seeds_of("a"))
     worker = Peer(frontier, 0)
     report = worker.report(wants=1)
     first, second = frontier.exchange(report), frontier.exchange(report)
@@ -407,9 +420,9 @@ def standing(*workers: Peer, **how: Any) -> list[str]:
     return [worker.exchange(**how).over for worker in workers]
 
 
-def test_end__is_when_all_are_idle(hub: Hub) -> None:
+def test_end__is_when_all_are_idle(build: Build) -> None:
     """Not before the last of them is; and then all are told."""
-    workers = crew(hub(*seeds_of("a"), workers=3), 3)
+    workers = crew(build(*seeds_of("a"), workers=3), 3)
     workers[0].exchange(wants=1)
     assert standing(*workers, idle=False) == ["", "", ""]
     assert standing(*workers[1:], idle=True) == ["", ""]
@@ -419,15 +432,15 @@ def test_end__is_when_all_are_idle(hub: Hub) -> None:
     assert standing(*workers, idle=True) == ["done", "done", "done"]
 
 
-def test_end__of_a_crawl_of_nothing(hub: Hub) -> None:
+def test_end__of_a_crawl_of_nothing(build: Build) -> None:
     """No seeds, nothing to do."""
-    (worker,) = crew(hub(), 1)
+    (worker,) = crew(build(), 1)
     assert standing(worker, idle=True, wants=10) == ["done"]
 
 
-def test_end__is_not_while_a_group_waits(hub: Hub) -> None:
+def test_end__is_not_while_a_group_waits(build: Build) -> None:
     """Somebody must take it first."""
-    workers = crew(hub(*seeds_of("a"), workers=2), 2)
+    workers = crew(build(*seeds_of("a"), workers=2), 2)
     for _ in range(3):
         assert standing(*workers, idle=True, wants=0) == ["", ""]
     assert standing(workers[1], idle=True, wants=1) == [""], "it has just been given something"
@@ -435,17 +448,17 @@ def test_end__is_not_while_a_group_waits(hub: Hub) -> None:
     assert standing(*workers[::-1], idle=True, wants=1) == ["done", "done"]
 
 
-def test_end__is_not_while_a_worker_has_not_begun(hub: Hub) -> None:
+def test_end__is_not_while_a_worker_has_not_begun(build: Build) -> None:
     """It may have work in its log."""
-    frontier = hub(workers=2)
+    frontier = build(workers=2)
     worker = Peer(frontier, 0)
     assert standing(worker, worker, idle=True) == ["", ""]
     assert standing(Peer(frontier, 1), worker, idle=True) == ["done", "done"]
 
 
-def test_end__is_not_while_an_inbox_is_unread(hub: Hub) -> None:
+def test_end__is_not_while_an_inbox_is_unread(build: Build) -> None:
     """Two idle workers, and a link on its way between them."""
-    frontier = hub(*seeds_of("a", "b"), workers=2)
+    frontier = build(*seeds_of("a", "b"), workers=2)
     first, second = crew(frontier, 2)
     second.exchange(wants=1)
     first.exchange(wants=1)
@@ -459,9 +472,9 @@ def test_end__is_not_while_an_inbox_is_unread(hub: Hub) -> None:
     assert standing(second, first, idle=True) == ["done", "done"]
 
 
-def test_end__is_not_while_a_restarted_worker_has_not_read_again(hub: Hub) -> None:
+def test_end__is_not_while_a_restarted_worker_has_not_read_again(build: Build) -> None:
     """What it once had taken in and lost again is on its way once more."""
-    frontier = hub(*seeds_of("a", "b"), workers=2)
+    frontier = build(*seeds_of("a", "b"), workers=2)
     first, second = crew(frontier, 2)
     first.exchange(wants=1)
     second.exchange(wants=1)
@@ -473,9 +486,9 @@ def test_end__is_not_while_a_restarted_worker_has_not_read_again(hub: Hub) -> No
     assert standing(again, first, idle=True) == ["done", "done"]
 
 
-def test_end__links_sent_with_the_last_report_are_not_forgotten(hub: Hub) -> None:
+def test_end__links_sent_with_the_last_report_are_not_forgotten(build: Build) -> None:
     """A worker reports that it is idle and has found a new group with the same words."""
-    frontier = hub(*seeds_of("a"), workers=2)
+    frontier = build(*seeds_of("a"), workers=2)
     first, second = crew(frontier, 2)
     first.exchange(wants=1)
     assert standing(second, idle=True) == [""]
@@ -485,20 +498,20 @@ def test_end__links_sent_with_the_last_report_are_not_forgotten(hub: Hub) -> Non
     assert second.groups == domains("new")
 
 
-def test_end__is_undone_by_the_next_run(hub: Hub) -> None:
+def test_end__is_undone_by_the_next_run(build: Build) -> None:
     """A crawl that was stopped, or is done, goes on when it is begun again."""
-    frontier = hub()
+    frontier = build()
     assert standing(Peer(frontier, 0), idle=True) == ["done"]
-    frontier.prepare(1, max_pages=None)
+    frontier.prepare(1, Limits(max_pages=None))
     frontier.add(seeds_of("a"))
     worker = Peer(frontier, 0)
     assert standing(worker, wants=1) == [""]
     assert worker.groups == domains("a")
 
 
-def test_second_pass__comes_before_the_end(hub: Hub) -> None:
+def test_second_pass__comes_before_the_end(build: Build) -> None:
     """When nothing else is left, what was set aside is let in once more, by all workers; then it is the end."""
-    workers = crew(hub(workers=2), 2)
+    workers = crew(build(workers=2), 2)
     assert workers[0].exchange(idle=True, aside=3).second_pass == 0
     orders = workers[1].exchange(idle=True)
     assert (orders.second_pass, orders.over) == (1, "")
@@ -509,18 +522,18 @@ def test_second_pass__comes_before_the_end(hub: Hub) -> None:
     assert workers[1].exchange(idle=True).second_pass == 1
 
 
-def test_second_pass__is_not_while_a_group_waits_or_an_inbox_is_unread(hub: Hub) -> None:
+def test_second_pass__is_not_while_a_group_waits_or_an_inbox_is_unread(build: Build) -> None:
     """It is for when nothing else is left."""
-    frontier = hub(*seeds_of("a"), workers=2)
+    frontier = build(*seeds_of("a"), workers=2)
     first, second = crew(frontier, 2)
     assert [worker.exchange(idle=True, aside=1).second_pass for worker in (first, second)] == [0, 0]
     second.exchange(idle=True, wants=1, aside=1)
     assert [worker.exchange(idle=True, aside=1).second_pass for worker in (first, first, second)] == [0, 0, 1]
 
 
-def test_second_pass__whoever_begins_is_told_how_many_there_were(hub: Hub) -> None:
+def test_second_pass__whoever_begins_is_told_how_many_there_were(build: Build) -> None:
     """So that an old one lets nothing in which was set aside since."""
-    frontier = hub()
+    frontier = build()
     for passes in range(3):
         worker = Peer(frontier, 0)
         assert worker.begun.second_pass == passes
@@ -528,12 +541,12 @@ def test_second_pass__whoever_begins_is_told_how_many_there_were(hub: Hub) -> No
         assert worker.exchange(idle=True, aside=1).second_pass == passes + 1
 
 
-def test_second_pass__may_come_again(hub: Hub) -> None:
+def test_second_pass__may_come_again(build: Build) -> None:
     """Where sites were set aside since the last one."""
-    (worker,) = crew(hub(), 1)
+    (worker,) = crew(build(), 1)
     passes = [worker.exchange(idle=True, aside=aside).second_pass for aside in (1, 0)]
     assert passes == [1, 1]
-    frontier = hub()
+    frontier = build()
     (worker,) = crew(frontier, 1)
     assert [worker.exchange(idle=True, aside=1).second_pass for _ in range(3)] == [1, 2, 3]
 
@@ -567,26 +580,26 @@ def fetch_all(workers: list[Peer], most: int, chance: random.Random, *, idle: fl
 
 @pytest.mark.parametrize("most", [0, 1, 2, 7, 100])
 @pytest.mark.parametrize("workers", [1, 2, 3])
-def test_allowance__together_is_never_more_than_the_limit(hub: Hub, most: int, workers: int) -> None:
+def test_allowance__together_is_never_more_than_the_limit(build: Build, most: int, workers: int) -> None:
     """At any moment what all may have fetched is within it; where all have work, all of it is fetched in the end."""
     for seed in range(5):
         chance = random.Random(seed)
-        fetch_all(crew(hub(workers=workers, max_pages=most), workers), most, chance, idle=0.3)
-        assert sum(fetch_all(crew(hub(workers=workers, max_pages=most), workers), most, chance, idle=0.0)) == most
+        fetch_all(crew(build(workers=workers, max_pages=most), workers), most, chance, idle=0.3)
+        assert sum(fetch_all(crew(build(workers=workers, max_pages=most), workers), most, chance, idle=0.0)) == most
 
 
-def test_allowance__is_given_out_at_once_and_all_of_it(hub: Hub) -> None:
+def test_allowance__is_given_out_at_once_and_all_of_it(build: Build) -> None:
     """Everyone gets something from the start, nobody more than is left."""
-    workers = crew(hub(workers=4, max_pages=100), 4)
+    workers = crew(build(workers=4, max_pages=100), 4)
     given_out = [worker.exchange().allowance for worker in workers]
     assert None not in given_out
     assert all(share for share in given_out)
     assert sum(share or 0 for share in given_out) <= 100
 
 
-def test_allowance__of_a_worker_that_has_used_its_own_grows(hub: Hub) -> None:
+def test_allowance__of_a_worker_that_has_used_its_own_grows(build: Build) -> None:
     """It gets a share of what nobody has, as long as there is any."""
-    first, second = crew(hub(workers=2, max_pages=100), 2)
+    first, second = crew(build(workers=2, max_pages=100), 2)
     mine = first.exchange().allowance or 0
     other = second.exchange().allowance or 0
     allowed = [mine]
@@ -597,9 +610,9 @@ def test_allowance__of_a_worker_that_has_used_its_own_grows(hub: Hub) -> None:
     assert allowed[-1] == 100 - other
 
 
-def test_allowance__is_kept_while_it_is_not_used_up(hub: Hub) -> None:
+def test_allowance__is_kept_while_it_is_not_used_up(build: Build) -> None:
     """Nothing is taken from a worker that is at work."""
-    first, second = crew(hub(workers=2, max_pages=100), 2)
+    first, second = crew(build(workers=2, max_pages=100), 2)
     mine = first.exchange().allowance
     second.exchange()
     for pages in range(0, mine or 0, 7):
@@ -607,9 +620,9 @@ def test_allowance__is_kept_while_it_is_not_used_up(hub: Hub) -> None:
         fetched(second, 50, 50)
 
 
-def test_allowance__of_a_worker_that_can_use_none_goes_to_others(hub: Hub) -> None:
+def test_allowance__of_a_worker_that_can_use_none_goes_to_others(build: Build) -> None:
     """It gives back what it has when it has nothing to fetch; all of the limit is used in the end."""
-    first, second = crew(hub(workers=2, max_pages=100), 2)
+    first, second = crew(build(workers=2, max_pages=100), 2)
     pages = fetched(first, 0, None).allowance or 0
     assert 0 < (second.exchange().allowance or 0) <= 100 - pages
     for _ in range(100):
@@ -618,17 +631,17 @@ def test_allowance__of_a_worker_that_can_use_none_goes_to_others(hub: Hub) -> No
     assert pages == 100
 
 
-def test_allowance__of_a_worker_that_can_use_none_is_what_it_fetched(hub: Hub) -> None:
+def test_allowance__of_a_worker_that_can_use_none_is_what_it_fetched(build: Build) -> None:
     """Though there are pages that nobody has."""
-    (worker, _) = crew(hub(workers=2, max_pages=100), 2)
+    (worker, _) = crew(build(workers=2, max_pages=100), 2)
     assert (worker.exchange().allowance or 0) > 7
     for _ in range(3):
         assert fetched(worker, 7, 50, work=False).allowance == 7
 
 
-def test_allowance__whoever_is_given_more_is_not_idle(hub: Hub) -> None:
+def test_allowance__whoever_is_given_more_is_not_idle(build: Build) -> None:
     """It had used up its own, and nobody else has anything to do: that is not the end."""
-    first, second = crew(hub(workers=2, max_pages=100), 2)
+    first, second = crew(build(workers=2, max_pages=100), 2)
     for pages in (0, 3):
         assert fetched(second, pages, 50, work=False).over == ""
     allowed = fetched(first, 0, None, pending=1000).allowance or 0
@@ -639,16 +652,16 @@ def test_allowance__whoever_is_given_more_is_not_idle(hub: Hub) -> None:
     assert fetched(second, 3, 3, work=False).over == "", "the first goes on"
 
 
-def test_allowance__without_a_limit_there_is_none(hub: Hub) -> None:
+def test_allowance__without_a_limit_there_is_none(build: Build) -> None:
     """As many as there are."""
-    (worker,) = crew(hub(), 1)
+    (worker,) = crew(build(), 1)
     assert worker.exchange(pages=10**9).allowance is None
 
 
-def test_allowance__the_limit_is_the_end(hub: Hub) -> None:
+def test_allowance__the_limit_is_the_end(build: Build) -> None:
     """Where pages are left it was the limit, where none are the crawl is done."""
     for pending, why in ((5, "page limit"), (0, "done")):
-        workers = crew(hub(workers=2, max_pages=10), 2)
+        workers = crew(build(workers=2, max_pages=10), 2)
         pages = [worker.exchange().allowance or 0 for worker in workers]
         for _ in range(10):
             left = pending + 10 - sum(pages)
@@ -662,27 +675,27 @@ def test_allowance__the_limit_is_the_end(hub: Hub) -> None:
         assert [each.over for each in orders] == [why, why]
 
 
-def test_allowance__the_limit_is_the_end_also_with_fewer_workers_than_before(hub: Hub) -> None:
+def test_allowance__the_limit_is_the_end_also_with_fewer_workers_than_before(build: Build) -> None:
     """What those fetched that are not there any more counts, too."""
-    frontier = hub(workers=2, max_pages=10)
+    frontier = build(workers=2, max_pages=10)
     for worker in crew(frontier, 2):
         worker.exchange()
         worker.exchange(pages=4)
-    frontier.prepare(1, max_pages=10)
+    frontier.prepare(1, Limits(max_pages=10))
     frontier.add(seeds_of("a"))
     (worker,) = crew(frontier, 1)
     assert worker.exchange(pages=4).allowance == 6
     assert fetched(worker, 6, 6, pending=3).over == "page limit"
 
 
-def test_allowance__pages_of_an_earlier_run_count(hub: Hub) -> None:
+def test_allowance__pages_of_an_earlier_run_count(build: Build) -> None:
     """A crawl that goes on may fetch what is left of its limit, or of a new one."""
-    frontier = hub(workers=2, max_pages=10)
+    frontier = build(workers=2, max_pages=10)
     for worker in crew(frontier, 2):
         worker.exchange()
         fetched(worker, 5, 5)
     for most, left in ((10, 0), (16, 6)):
-        frontier.prepare(2, max_pages=most)
+        frontier.prepare(2, Limits(max_pages=most))
         workers = crew(frontier, 2)
         shares = [worker.exchange(pages=5).allowance or 0 for worker in workers]
         assert all(share >= 5 for share in shares)
@@ -690,10 +703,10 @@ def test_allowance__pages_of_an_earlier_run_count(hub: Hub) -> None:
         assert (sum(shares) > 10) == (left > 0)
 
 
-def test_bytes__of_all_workers_together_end_the_crawl(hub: Hub) -> None:
+def test_bytes__of_all_workers_together_end_the_crawl(build: Build) -> None:
     """The limit is the crawl's, not each worker's; those of earlier runs count."""
-    frontier = hub(workers=2)
-    frontier.prepare(2, max_pages=None, max_bytes=1000)
+    frontier = build(workers=2)
+    frontier.prepare(2, Limits(max_pages=None, max_bytes=1000))
     first, second = crew(frontier, 2)
     assert first.exchange(amount=600).over == ""
     assert second.exchange(amount=399).over == ""
@@ -701,22 +714,22 @@ def test_bytes__of_all_workers_together_end_the_crawl(hub: Hub) -> None:
     assert first.exchange(amount=600).over == "byte limit"
 
 
-def test_time__of_the_worker_that_ran_longest_ends_the_crawl(hub: Hub) -> None:
+def test_time__of_the_worker_that_ran_longest_ends_the_crawl(build: Build) -> None:
     """For all of them, and as the time limit."""
-    frontier = hub(workers=2)
-    frontier.prepare(2, max_pages=None, max_time=100.0)
+    frontier = build(workers=2)
+    frontier.prepare(2, Limits(max_pages=None, max_time=100.0))
     first, second = crew(frontier, 2)
     assert first.exchange(seconds=99.0, pending=3).over == ""
     assert second.exchange(seconds=100.0).over == "time limit"
     assert first.exchange(seconds=99.5, pending=3).over == "time limit"
 
 
-def test_allowance__the_last_page_is_fetched_whoever_asked_first(hub: Hub) -> None:
+def test_allowance__the_last_page_is_fetched_whoever_asked_first(build: Build) -> None:
     """One page short of the limit: the one who cannot use it was given it, and gives it back before the end is said."""
-    frontier = hub(workers=2, max_pages=10)
+    frontier = build(workers=2, max_pages=10)
     second, first = crew(frontier, 2)
     second.exchange(pages=9, pending=5, starved=True, idle=True)
-    frontier.prepare(2, max_pages=10)
+    frontier.prepare(2, Limits(max_pages=10))
     assert first.exchange(pages=0, idle=True).allowance == 1
     for _ in range(6):
         orders = second.exchange(pages=9, pending=5, starved=True, idle=True)
@@ -730,9 +743,9 @@ def test_allowance__the_last_page_is_fetched_whoever_asked_first(hub: Hub) -> No
 # --- addresses ---
 
 
-def test_address__is_lent_to_one_at_a_time(hub: Hub) -> None:
+def test_address__is_lent_to_one_at_a_time(build: Build) -> None:
     """Whoever asks first has it, as often as it asks; others wait."""
-    first, second = crew(hub(workers=2), 2)
+    first, second = crew(build(workers=2), 2)
     assert first.exchange(wanted=[("192.0.2.1", True), ("2001:db8::1", True)]).lent == [
         ("192.0.2.1", 0.0),
         ("2001:db8::1", 0.0),
@@ -744,9 +757,9 @@ def test_address__is_lent_to_one_at_a_time(hub: Hub) -> None:
     assert second.exchange(wanted=[("192.0.2.1", True)]).lent == []
 
 
-def test_address__is_recalled_when_another_wants_it(hub: Hub) -> None:
+def test_address__is_recalled_when_another_wants_it(build: Build) -> None:
     """Until it is given back, and no more then; when it may be visited next is handed on."""
-    first, second = crew(hub(workers=2), 2)
+    first, second = crew(build(workers=2), 2)
     first.exchange(wanted=[("192.0.2.1", True), ("192.0.2.2", True)])
     assert first.exchange().recalled == []
     second.exchange(wanted=[("192.0.2.1", True)])
@@ -760,9 +773,9 @@ def test_address__is_recalled_when_another_wants_it(hub: Hub) -> None:
     assert second.exchange().recalled == ["192.0.2.1"]
 
 
-def test_address__goes_to_the_first_who_waited_for_it(hub: Hub) -> None:
+def test_address__goes_to_the_first_who_waited_for_it(build: Build) -> None:
     """Not to the one who gave it back, nor to one who asked later, though they ask first now."""
-    first, second, third = crew(hub(workers=3), 3)
+    first, second, third = crew(build(workers=3), 3)
     for worker in (first, second, third):
         worker.exchange(wanted=[("192.0.2.1", True)])
     assert first.exchange().recalled == ["192.0.2.1"]
@@ -777,9 +790,9 @@ def test_address__goes_to_the_first_who_waited_for_it(hub: Hub) -> None:
     assert first.exchange(wanted=[("192.0.2.1", True)]).lent == [("192.0.2.1", 6.0)]
 
 
-def test_address__is_given_back_by_its_holder_only(hub: Hub) -> None:
+def test_address__is_given_back_by_its_holder_only(build: Build) -> None:
     """What a worker says of an address that it has not, changes nothing."""
-    first, second = crew(hub(workers=2), 2)
+    first, second = crew(build(workers=2), 2)
     first.exchange(wanted=[("192.0.2.1", True)])
     second.exchange(released=[("192.0.2.1", 99.0)])
     assert second.exchange(wanted=[("192.0.2.1", True)]).lent == []
@@ -787,9 +800,9 @@ def test_address__is_given_back_by_its_holder_only(hub: Hub) -> None:
     assert second.exchange(wanted=[("192.0.2.1", True)]).lent == [("192.0.2.1", 7.0)]
 
 
-def test_address__given_back_unasked_is_free_with_its_time(hub: Hub) -> None:
+def test_address__given_back_unasked_is_free_with_its_time(build: Build) -> None:
     """Also for the one who gave it back."""
-    first, second = crew(hub(workers=2), 2)
+    first, second = crew(build(workers=2), 2)
     first.exchange(wanted=[("192.0.2.1", True)])
     first.exchange(released=[("192.0.2.1", 50.0)])
     assert first.exchange(wanted=[("192.0.2.1", True)]).lent == [("192.0.2.1", 50.0)]
@@ -797,9 +810,9 @@ def test_address__given_back_unasked_is_free_with_its_time(hub: Hub) -> None:
     assert second.exchange(wanted=[("192.0.2.1", True)]).lent == [("192.0.2.1", 60.0)]
 
 
-def test_address__of_a_worker_that_started_again_is_still_its_own(hub: Hub) -> None:
+def test_address__of_a_worker_that_started_again_is_still_its_own(build: Build) -> None:
     """Nobody visits it before the new process gives it back, which it is asked to."""
-    frontier = hub(workers=2)
+    frontier = build(workers=2)
     first, second = crew(frontier, 2)
     first.exchange(wanted=[("192.0.2.1", True)])
     again = Peer(frontier, 0)
@@ -817,9 +830,9 @@ def all_told(workers: list[Peer]) -> list[Orders]:
     return [worker.exchange() for worker in workers]
 
 
-def test_scope__entries_reach_all_workers_once(hub: Hub) -> None:
+def test_scope__entries_reach_all_workers_once(build: Build) -> None:
     """Those of seeds, of redirected seeds that a worker found, and of seeds that were added; each is told once."""
-    frontier = hub(*seeds_of("a"), workers=3)
+    frontier = build(*seeds_of("a"), workers=3)
     workers = crew(frontier, 3)
     assert [orders.scope for orders in all_told(workers)] == [seeds_of("a")] * 3
     workers[0].commit(scope=["http://moved.example/"])
@@ -834,9 +847,9 @@ def test_scope__entries_reach_all_workers_once(hub: Hub) -> None:
     assert Peer(frontier, 0).exchange().scope == everything, "whoever starts again is told everything"
 
 
-def test_blacklist__rules_reach_all_workers(hub: Hub) -> None:
+def test_blacklist__rules_reach_all_workers(build: Build) -> None:
     """All rules that are in force, whenever something changed; and nothing when nothing did."""
-    frontier = hub(workers=2)
+    frontier = build(workers=2)
     workers = crew(frontier, 2)
     assert [orders.rules for orders in all_told(workers)] == [[], []]
     frontier.change_blacklist(add=["a.example", "*.b.example"])
@@ -854,49 +867,49 @@ def test_blacklist__rules_reach_all_workers(hub: Hub) -> None:
     assert Peer(frontier, 1).exchange().rules == ["a.example"]
 
 
-def test_pause__reaches_all_workers_and_ends(hub: Hub) -> None:
+def test_pause__reaches_all_workers_and_ends(build: Build) -> None:
     """With the next report of each."""
-    frontier = hub(workers=2)
+    frontier = build(workers=2)
     workers = crew(frontier, 2)
     for paused in (0, 1, 0):
-        frontier.set("paused", paused)
+        frontier.pause(paused=bool(paused))
         assert [orders.paused for orders in all_told(workers)] == [bool(paused)] * 2
 
 
-def test_stop__reaches_all_workers(hub: Hub) -> None:
+def test_stop__reaches_all_workers(build: Build) -> None:
     """With the reason that was given, though there is work."""
-    frontier = hub(*seeds_of("a"), workers=2)
+    frontier = build(*seeds_of("a"), workers=2)
     workers = crew(frontier, 2)
-    frontier.set("stop", "told to stop")
+    frontier.stop("told to stop")
     assert [orders.over for orders in all_told(workers)] == ["told to stop"] * 2
     assert [orders.over for orders in all_told(workers)] == ["told to stop"] * 2
-    frontier.prepare(2, max_pages=None)
+    frontier.prepare(2, Limits(max_pages=None))
     assert [orders.over for orders in all_told(crew(frontier, 2))] == ["", ""]
 
 
-def test_speed__is_shared(hub: Hub) -> None:
+def test_speed__is_shared(build: Build) -> None:
     """Together no more than the target, of pages and of bytes; none where none is set."""
-    frontier = hub(workers=3)
+    frontier = build(workers=3)
     workers = crew(frontier, 3)
     assert [orders.speed for orders in all_told(workers)] == [(None, None)] * 3
-    frontier.set("speed", "300 pages/s 9000 bytes/s")
+    frontier.set_speed("300 pages/s 9000 bytes/s")
     for worker in workers:
         worker.exchange(hungry=True)
     assert [worker.exchange(hungry=True).speed for worker in workers] == [pytest.approx((100.0, 3000.0))] * 3
-    frontier.set("speed", "60 bytes/s")
+    frontier.set_speed("60 bytes/s")
     for worker in workers:
         pages, amount = worker.exchange(hungry=True).speed
         assert pages is None
         assert amount == pytest.approx(20.0)
-    frontier.set("speed", "")
+    frontier.set_speed("")
     assert [orders.speed for orders in all_told(workers)] == [(None, None)] * 3
 
 
-def test_speed__what_one_does_not_use_is_for_others(hub: Hub) -> None:
+def test_speed__what_one_does_not_use_is_for_others(build: Build) -> None:
     """By what each says that it fetched of late, and whether it was held back."""
-    frontier = hub(workers=2)
+    frontier = build(workers=2)
     slow, fast = crew(frontier, 2)
-    frontier.set("speed", "100 pages/s")
+    frontier.set_speed("100 pages/s")
     for _ in range(3):
         slow.exchange(rate=(10.0, 0.0), hungry=False)
         fast.exchange(rate=(50.0, 0.0), hungry=True)
@@ -909,11 +922,13 @@ def test_speed__what_one_does_not_use_is_for_others(hub: Hub) -> None:
     assert mine + rest <= 100.01
 
 
-def test_speed__follows_the_hours(hub: Hub, clock: VirtualClock) -> None:
+def test_speed__follows_the_hours(build: Build, clock: VirtualClock, implementation: str) -> None:
     """By the clock of whoever divides it."""
-    frontier = hub()
+    if implementation != "sqlite":
+        pytest.skip("its clock is the database's, which nobody can move")
+    frontier = build()
     (worker,) = crew(frontier, 1)
-    frontier.set("speed", "10 pages/s; 00:00-12:00 20 pages/s")
+    frontier.set_speed("10 pages/s; 00:00-12:00 20 pages/s")
     told = set()
     for _ in range(24):
         told.add(worker.exchange(hungry=True).speed)
@@ -921,17 +936,17 @@ def test_speed__follows_the_hours(hub: Hub, clock: VirtualClock) -> None:
     assert told == {(10.0, None), (20.0, None)}
 
 
-def test_speed__of_a_run_is_that_of_the_last_unless_another_is_given(hub: Hub) -> None:
+def test_speed__of_a_run_is_that_of_the_last_unless_another_is_given(build: Build) -> None:
     """A limit outlives the processes that keep it."""
-    frontier = hub()
+    frontier = build()
     for given_speed, told in (("5 pages/s", 5.0), (None, 5.0), ("7 pages/s", 7.0)):
-        frontier.prepare(1, max_pages=None, speed=given_speed)
+        frontier.prepare(1, Limits(max_pages=None), speed=given_speed)
         assert Peer(frontier, 0).exchange(hungry=True).speed == (told, None)
 
 
-def test_add__seeds_reach_whoever_holds_their_group(hub: Hub) -> None:
+def test_add__seeds_reach_whoever_holds_their_group(build: Build) -> None:
     """As seeds, and in the scope of all; those of free groups wait like others."""
-    frontier = hub(*seeds_of("a"), workers=2)
+    frontier = build(*seeds_of("a"), workers=2)
     first, second = crew(frontier, 2)
     second.exchange(wants=1)
     frontier.add(["http://a.example/added", "http://www.b.example/"])
@@ -942,9 +957,9 @@ def test_add__seeds_reach_whoever_holds_their_group(hub: Hub) -> None:
     assert {link.kind for link in (*first.links, *second.links)} == {Kind.SEED}
 
 
-def test_add__holds_off_the_end(hub: Hub) -> None:
+def test_add__holds_off_the_end(build: Build) -> None:
     """Workers that were idle are asked again."""
-    frontier = hub(workers=2)
+    frontier = build(workers=2)
     first, second = crew(frontier, 2)
     assert standing(first, idle=True) == [""]
     frontier.add(seeds_of("a"))
@@ -953,19 +968,100 @@ def test_add__holds_off_the_end(hub: Hub) -> None:
     assert first.groups == domains("a")
 
 
-def test_lists__say_where_sites_stand(hub: Hub) -> None:
+def test_lists__say_where_sites_stand(build: Build) -> None:
     """To be crawled, being crawled, crawled, set aside; each site in one of them."""
-    frontier = hub(*seeds_of("a", "b"), workers=2)
+    frontier = build(*seeds_of("a", "b"), workers=2)
     first, second = crew(frontier, 2)
-    assert frontier.lists() == {"to crawl": 2, "being crawled": 0, "crawled": 0, "set aside": 0}
+    assert frontier.lists() == Lists(to_crawl=2, being_crawled=0, crawled=0, set_aside=0)
     first.exchange(wants=1)
     first.commit(lists={"a.example": BEING_CRAWLED, "www.a.example": SET_ASIDE})
     first.exchange()
-    assert frontier.lists() == {"to crawl": 1, "being crawled": 1, "crawled": 0, "set aside": 1}
+    assert frontier.lists() == Lists(to_crawl=1, being_crawled=1, crawled=0, set_aside=1)
     first.commit(lists={"a.example": CRAWLED})
     first.exchange()
     second.exchange(wants=1)
-    assert frontier.lists() == {"to crawl": 0, "being crawled": 0, "crawled": 1, "set aside": 1}
+    assert frontier.lists() == Lists(to_crawl=0, being_crawled=0, crawled=1, set_aside=1)
+
+
+# --- messages ---
+
+
+def test_messages__are_numbered_for_each_worker_without_a_gap(build: Build) -> None:
+    """From 1 on, whatever is sent to others in between."""
+    frontier = build(*seeds_of("a", "b"), workers=3)
+    first, second, third = crew(frontier, 3)
+    first.exchange(wants=1)
+    second.exchange(wants=1)
+    numbers = []
+    for number in range(4):
+        third.commit(to(f"http://{'ab'[number % 2]}.example/{number}"), to(f"http://b.example/{number}/x"))
+        third.exchange()
+        numbers.append((first.exchange().taken, second.exchange().taken))
+    assert numbers == [(2, 2), (2, 3), (3, 4), (3, 5)]
+
+
+def test_messages__become_visible_in_the_order_of_their_numbers(implementation: str, tmp_path: Path) -> None:
+    """A transaction that has taken a number and is not done yet holds back who would take the next one: a worker's
+    cursor can pass no message that comes later.
+    """
+    if implementation != "postgres":
+        pytest.skip("SQLite has one writer at a time")
+    place = peers.created(implementation, tmp_path, by_size=False, seeds=seeds_of("a"))
+    address, schema = place.split(" ")
+    frontier = PostgresFrontier(address, schema)
+    frontier.prepare(3, Limits())
+    receiver, sender = Peer(frontier, 0), Peer(PostgresFrontier(address, schema), 1)
+    receiver.exchange(wants=1)
+    sender.commit(to("http://a.example/second"))
+    with psycopg.connect(address) as slow:
+        slow.execute(f"set search_path to {schema}".encode())
+        (number,) = slow.execute(statements()["number_message"].encode(), {"worker": 0}).fetchone() or (0,)
+        told = msgspec.msgpack.encode(Message(notices=[to("http://a.example/first")]))
+        values = {"worker": 0, "number": number, "message": told}
+        slow.execute(statements()["send"].encode(), values)
+        telling = threading.Thread(target=sender.exchange)
+        telling.start()
+        telling.join(0.3)
+        assert telling.is_alive(), "it waits"
+        assert receiver.exchange().messages == []
+        slow.commit()
+        telling.join(60)
+    receiver.exchange()
+    assert receiver.urls == ["http://a.example/", "http://a.example/first", "http://a.example/second"]
+    frontier.close()
+    sender.frontier.close()
+
+
+# --- leaving ---
+
+
+def test_worker__that_is_taken_away_is_told_to_leave(build: Build) -> None:
+    """It is given no more groups; the crawl is not over while it holds some."""
+    frontier = build(*seeds_of("a", "b", "c"), workers=2)
+    first, second = crew(frontier, 2)
+    second.exchange(wants=1)
+    frontier.want_workers(1)
+    assert not second.exchange().leave
+    frontier.resize(1)
+    orders = second.exchange(wants=9)
+    assert orders.leave
+    assert orders.messages == []
+    assert not first.exchange(wants=9).leave
+    first.exchange(wants=9)
+    assert first.exchange(idle=True).over == "", "somebody still holds a group"
+    assert frontier.surplus() == [1]
+    assert [worker.in_run for worker in frontier.workers()] == [True, False]
+
+
+def test_heard__is_told_in_seconds_by_the_frontiers_own_clock(build: Build) -> None:
+    """Nobody else's clock is asked."""
+    frontier = build(workers=2)
+    first = Peer(frontier, 0)
+    assert [worker.heard is None for worker in frontier.workers()] == [False, True]
+    first.exchange()
+    heard = frontier.workers()[0].heard
+    assert heard is not None
+    assert 0.0 <= heard < 3600.0
 
 
 # --- several processes at once ---
@@ -975,7 +1071,7 @@ def test_processes__that_exchange_at_once_lose_no_link(implementation: str, tmp_
     """Real ones, on one frontier: every page that can be reached is fetched by exactly one, and all hear of the end."""
     place = peers.created(implementation, tmp_path, by_size=False, seeds=map(peers.address, range(4)))
     frontier = peers.opened(implementation, place, VirtualClock())
-    frontier.prepare(2, max_pages=None)
+    frontier.prepare(2, Limits(max_pages=None))
     frontier.close()
     commands = [
         [sys.executable, "-m", "tests.contract.peers", implementation, place, str(number)] for number in range(2)

@@ -145,6 +145,11 @@ ATTACKS: dict[str, Callable[[], Attack]] = {
         "patterns that nearly match at every place",
         **_robots(lambda n: b"Disallow:/*" + b"a" * 480 + b"b%d" % n + b"a" * 480 + b"\n"),
     ),
+    "robots-octets": lambda: Attack(
+        "rules of octets that are no ASCII", **_robots(lambda _: b"Disallow: /" + b"\xff" * 900 + b"\n")
+    ),
+    "robots-keys": lambda: Attack("128,000 lines that begin like rules", **_robots(lambda _: b"dis\n")),
+    "robots-sitemaps": lambda: Attack("40,000 sitemaps", **_robots(lambda n: b"sitemap:/%x\n" % n)),
     "robots-plain": lambda: Attack("35,000 plain rules", **_robots(lambda n: b"Disallow:/%x\n" % n)),
     "cookies": lambda: Attack(
         "cookies of 8 kB, again on every page",

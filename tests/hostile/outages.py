@@ -12,11 +12,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from tests.scripted import PlainNames
 
 from weft.clock import VirtualClock
+from weft.engine.asker import Asker
 from weft.engine.drive import Ask
-from weft.engine.exchange import Asker
 from weft.engine.gate import Gate, Identity
 from weft.engine.loop import Loop
 from weft.engine.marker import Marker
@@ -25,12 +26,13 @@ from weft.engine.wires import Wires
 from weft.events import Bus, Event, Fetched, OutageBegan, OutageEnded
 from weft.fetch.dns import Answer
 from weft.fetch.transport import Connection, Request
-from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.local import LocalFrontier
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
+from weft.frontier.shared.contract import Limits
+from weft.frontier.shared.opening import create_frontier, open_frontier
 from weft.frontier.sites import Overrides
 from weft.model import Kind, Page, Reason
 from weft.ordering.breadth_first import BreadthFirst
@@ -234,14 +236,14 @@ class Crawl:
         self._folder = folder
         self._crawls = count()
         seeds = [page for page in pages if page.endswith("/")]
-        EmbeddedFrontier.create(folder / "frontier.db", by_size=False, seeds=seeds)
+        create_frontier(folder, by_size=False, seeds=seeds)
         self.start()
 
     def start(self) -> None:
         """Begin, or go on from what is on disk."""
         clock = self.clock
-        self.hub = EmbeddedFrontier(self._folder / "frontier.db", clock)
-        self.hub.prepare(1, max_pages=None)
+        self.shared = open_frontier(self._folder, clock)
+        self.shared.prepare(1, Limits(max_pages=None))
         politeness = Politeness()
         self.frontier = LocalFrontier(
             path=self._folder / "frontier.log",
@@ -256,7 +258,7 @@ class Crawl:
             secret=bytes(16),
             capacity=1 << 14,
         )
-        self.frontier.recover(self.hub.begin(0, pid=1))
+        self.frontier.recover(self.shared.begin(0))
         bus = Bus()
         bus.subscribe(lambda event: self.events.append((clock.now(), event)))
         progress = Progress(clock)
@@ -273,7 +275,7 @@ class Crawl:
             parser=Parser(Reading(), "weft"),
             apart=apart,
             marker=self.marker,
-            store=Store(outputs, Storing(), info={}, chance=random.Random(0), url_of=self.frontier.url_of),
+            store=Store(outputs, Storing(), info={}, chance=random.Random(0)),
             asker=Asker("weft", self.frontier.scope.wanted, max_bytes=10**6, encodings=""),
             gate=Gate(Identity(contact="mailto:me@example.org", allow_address=("198.18.0.0/15",)), ()),
             bus=bus,
@@ -290,7 +292,7 @@ class Crawl:
         self.network.later.clear()
         self.frontier.close()
         self.marker.close()
-        self.hub.close()
+        self.shared.close()
         self.start()
 
     def run(self, until: float) -> None:
@@ -316,14 +318,14 @@ class Crawl:
         """Give files back."""
         self.frontier.close()
         self.marker.close()
-        self.hub.close()
+        self.shared.close()
 
     def _exchange(self) -> None:
         frontier = self.frontier
         frontier.commit(marks={})
         report = frontier.report(0, wants=frontier.wants)
-        report.idle = report.idle and self.loop.idle
-        orders = self.hub.exchange(report)
+        report = msgspec.structs.replace(report, idle=report.idle and self.loop.idle)
+        orders = self.shared.exchange(report)
         frontier.obey(orders)
         self.over = orders.over
         self.loop.pump()
@@ -332,11 +334,11 @@ class Crawl:
 
     def fetched(self) -> Counter[str]:
         """How often each page was had."""
-        return Counter(event.turn.url for event in self._finals() if event.reason is None)
+        return Counter(event.outcome.turn.url for event in self._finals() if event.outcome.reason is None)
 
     def given_up(self) -> Counter[str]:
         """How often a page came to which end without an answer."""
-        return Counter(str(event.reason) for event in self._finals() if event.reason is not None)
+        return Counter(str(event.outcome.reason) for event in self._finals() if event.outcome.reason is not None)
 
     def pages_given_up(self) -> int:
         """Pages that were not had: each by itself, or with its site."""
@@ -344,7 +346,7 @@ class Crawl:
 
     def _finals(self) -> list[Fetched]:
         kinds = (event for _, event in self.events if isinstance(event, Fetched))
-        return [event for event in kinds if event.final and event.turn.kind != Kind.ROBOTS]
+        return [event for event in kinds if event.outcome.final and event.outcome.turn.kind != Kind.ROBOTS]
 
     def told(self) -> list[tuple[float, str]]:
         """When an outage began, with its cause, and when it ended."""
@@ -361,7 +363,7 @@ class Crawl:
     def answers(self) -> list[float]:
         """When somebody answered, from the beginning on."""
         fetched = ((at, event) for at, event in self.events if isinstance(event, Fetched))
-        return [at - BEGAN for at, event in fetched if event.page.status]
+        return [at - BEGAN for at, event in fetched if event.outcome.page.status]
 
     def blamed(self) -> list[str]:
         """Sites that something is counted against."""

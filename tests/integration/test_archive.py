@@ -19,8 +19,9 @@ from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator
 
 from weft.errors import WeftError
+from weft.events import Fetched
 from weft.fetch.headers import parse_head
-from weft.model import Kind, Page, Parsed, Turn
+from weft.model import Kind, Outcome, Page, Parsed, Turn
 from weft.store.files import SETTLED, intact
 from weft.store.reading import CrawlFiles
 from weft.store.store import Store
@@ -68,7 +69,7 @@ class Archive:
         self.urls: dict[int, str] = {}
         self.commits = 0
         info = {"software": "weft", "operator": "Žofie"}
-        self.store = Store(out, Storing(**settings), info=info, chance=random.Random(1), url_of=self.urls.__getitem__)
+        self.store = Store(out, Storing(**settings), info=info, chance=random.Random(1))
 
     def put(self, url: str, head: bytes, body: bytes, cut: str = "") -> None:
         """Store an exchange as the loop does."""
@@ -79,21 +80,8 @@ class Archive:
         page = Page(url, status, None, REQUEST, head, headers, body, "", "192.0.2.1", "", wall, wall, 0.1, closed=False)
         turn = Turn(number, number, url, 1, Kind.A, 0, 1)
         stored = self.store.archive(turn, page, cut=cut)
-        self.store.note_page(
-            turn,
-            "site.test",
-            1,
-            page,
-            PARSED,
-            stored,
-            reason=None,
-            final=True,
-            cut=cut,
-            closed_at=None,
-            wait=None,
-            redirect=None,
-            links=0,
-        )
+        outcome = Outcome(turn, page, PARSED, None, cut=cut)
+        self.store.note_page(Fetched(outcome, "site.test", 1, stored.digest, duplicate=False), stored)
 
     def commit(self) -> None:
         """Write everything and close what is full, as a commit does."""

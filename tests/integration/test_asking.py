@@ -188,10 +188,11 @@ def test_robots__on_a_connection_that_is_closed_after_a_redirect_is_asked_for_on
     [
         (SECRET, (("Content-Length", "4000"),)),
         (gzip.compress(SECRET)[:-20] + b"garbage that is no gzip" * 3, (("Content-Encoding", "gzip"),)),
+        (gzip.compress(SECRET)[:-12], (("Content-Encoding", "gzip"),)),
         (b"\x8b\x02\x80" + SECRET, (("Content-Encoding", "br"),)),
         (b"\x00\x01" + SECRET, (("Content-Encoding", "unheard-of"),)),
     ],
-    ids=["cut by time", "broken gzip", "broken brotli", "unknown coding"],
+    ids=["cut by time", "broken gzip", "gzip that breaks off", "broken brotli", "unknown coding"],
 )
 def test_robots__that_cannot_be_read_whole_forbids_everything_for_now(
     tmp_path: Path, body: bytes, headers: tuple[tuple[str, str], ...]

@@ -77,7 +77,7 @@ def test_kills__nothing_is_lost_and_nothing_twice(
 
 
 # Windows that random kills seldom hit, one by one. Parts and volumes are small, so that files are sealed all the time.
-HUB = "weft.frontier.embedded:EmbeddedFrontier"
+GLOBAL = "weft.frontier.shared.sqlite:SqliteFrontier"
 POINTS = [
     pytest.param("weft.store.store:Store.mark", 2, "before", id="before a commit", marks=pytest.mark.soak),
     pytest.param(
@@ -88,10 +88,12 @@ POINTS = [
     pytest.param("weft.frontier.log:write_all", 2, "half", id="half of a record"),
     pytest.param("weft.store.files:write_all", 8, "half", id="half of an output", marks=pytest.mark.soak),
     pytest.param("weft.frontier.local:LocalFrontier.write", 2, "after", id="record written, not handed over"),
-    pytest.param(f"{HUB}.exchange", 2, "before", id="before the hand-over", marks=pytest.mark.soak),
-    pytest.param("weft.frontier.embedded:apply_batch", 1, "after", id="inside the hand-over"),
-    pytest.param(f"{HUB}.exchange", 1, "after", id="first check-out handed over, not taken in", marks=pytest.mark.soak),
-    pytest.param(f"{HUB}.exchange", 3, "after", id="handed over, orders not taken in"),
+    pytest.param(f"{GLOBAL}.exchange", 2, "before", id="before the hand-over", marks=pytest.mark.soak),
+    pytest.param("weft.frontier.shared.sqlite_exchange:apply_batch", 1, "after", id="inside the hand-over"),
+    pytest.param(
+        f"{GLOBAL}.exchange", 1, "after", id="first check-out handed over, not taken in", marks=pytest.mark.soak
+    ),
+    pytest.param(f"{GLOBAL}.exchange", 3, "after", id="handed over, orders not taken in"),
     pytest.param(
         "weft.frontier.local:LocalFrontier.obey",
         2,
@@ -135,8 +137,8 @@ RECOVERY = [
     pytest.param("weft.store.sealing:_cut", 2, "after", id="some files cut"),
     pytest.param("weft.store.sealing:seal", 1, "after", id="some files sealed", marks=pytest.mark.soak),
     pytest.param("weft.work:known_contents", 1, "before", id="all files sealed", marks=pytest.mark.soak),
-    pytest.param(f"{HUB}.begin", 1, "after", id="begun, nothing read", marks=pytest.mark.soak),
-    pytest.param(f"{HUB}.exchange", 1, "before", id="recovered, before the first exchange", marks=pytest.mark.soak),
+    pytest.param(f"{GLOBAL}.begin", 1, "after", id="begun, nothing read", marks=pytest.mark.soak),
+    pytest.param(f"{GLOBAL}.exchange", 1, "before", id="recovered, before the first exchange", marks=pytest.mark.soak),
 ]
 
 

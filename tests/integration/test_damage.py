@@ -26,7 +26,8 @@ from weft.app import run
 from weft.cli import main
 from weft.directory import Plan, locked, stored_plan
 from weft.errors import WeftError
-from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.shared.contract import FrontierAwayError, Limits
+from weft.frontier.shared.sqlite import SqliteFrontier
 from weft.repair import repair_crawl
 from weft.soundness import read_log
 from weft.store.sealed import final_files
@@ -326,12 +327,11 @@ def test_repair__tells_before_it_does(halfway: Halfway, tmp_path: Path, capsys: 
 def test_global_frontier__that_is_locked_says_by_whom(tmp_path: Path) -> None:
     """The process is named; the disk is not blamed."""
     path = tmp_path / "frontier.db"
-    EmbeddedFrontier.create(path, by_size=False, seeds=["http://a.example/"])
-    with closing(EmbeddedFrontier(path)) as other, closing(EmbeddedFrontier(path, patience=0.1)) as hub:
-        hub.prepare(1, max_pages=None)
-        with other._file.transaction():
-            assert hub.locked_by() == os.getpid()
-            with pytest.raises(WeftError, match=f"locked by process {os.getpid()}") as caught:
-                hub.begin(0, pid=1)
+    SqliteFrontier.create(path, by_size=False, seeds=["http://a.example/"])
+    with closing(SqliteFrontier(path)) as other, closing(SqliteFrontier(path, patience=0.1)) as shared:
+        shared.prepare(1, Limits(max_pages=None))
+        named = pytest.raises(FrontierAwayError, match=f"locked by process {os.getpid()}")
+        with other._file.transaction(), named as caught:
+            shared.begin(0)
         assert "disk" not in str(caught.value)
-        assert hub.locked_by() is None
+        assert shared.begin(0).incarnation == 1

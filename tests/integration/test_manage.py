@@ -5,6 +5,7 @@ word.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import sys
 import time
@@ -89,22 +90,33 @@ def wait_for(moment: float) -> None:
     wait_until(lambda: time.time() > moment, "time stands still", within=moment - time.time() + 5)
 
 
+def committed(out: Path) -> list[int]:
+    """How long the logs of the workers are."""
+    return [path.stat().st_size for path in sorted(out.glob("workers/*/frontier.log"))]
+
+
 def test_lease__that_is_not_renewed_ends_the_visits_until_it_is(bed: Bed, tmp_path: Path) -> None:
-    """Workers that cannot reach the global frontier go on for half of `hung_after`, then wait for it."""
+    """Workers that cannot reach the global frontier go on for half of `hung_after` and commit, then wait for it; who
+    keeps it from them is named.
+    """
     out = tmp_path / "crawl"
     with running(bed, out, "150 pages/s", "--hung-after", "12") as siege:
-        hub = sqlite3.connect(out / "frontier.db", isolation_level=None)
-        hub.execute("begin immediate")
+        shared = sqlite3.connect(out / "frontier.db", isolation_level=None)
+        shared.execute("begin immediate")
         held = time.time()
+        wait_for(held + 1)
+        before = committed(out)
         wait_for(held + 9.5)
-        hub.execute("rollback")
+        assert all(later > earlier + 1000 for earlier, later in zip(before, committed(out), strict=True)), "all commit"
+        shared.execute("rollback")
         released = time.time()
-        hub.close()
+        shared.close()
         assert requests(bed, held + 1, held + 4), "it goes on for a while"
         assert requests(bed, held + 8, held + 9.5) == []
         wait_until(lambda: len(requests(bed, released)) > 20, "the crawl does not go on")
         assert not siege.over
     assert "no sign of life" not in said(out)
+    assert f"locked by process {os.getpid()}" in said(out)
 
 
 def test_pause__stops_the_fetching_and_resume_goes_on(bed: Bed, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.crawling import make_web
 from weft import app
 from weft.config import Settings
 from weft.directory import Plan
-from weft.frontier.embedded import EmbeddedFrontier
+from weft.frontier.shared.opening import create_frontier, open_frontier
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
 
@@ -80,12 +80,12 @@ def test_workers__no_more_than_there_are_groups_for(
     """A group has one worker: a second one would have nothing to do, ever, where the scope lets no others in."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1, 2, 3})
     settings = Settings().with_values({"scope": scope}, where="here")
-    EmbeddedFrontier.create(tmp_path / "frontier.db", by_size=False, seeds=seeds)
-    hub = EmbeddedFrontier(tmp_path / "frontier.db")
+    create_frontier(tmp_path, by_size=False, seeds=seeds)
+    shared = open_frontier(tmp_path)
     try:
-        assert app._enough(Plan(seeds=seeds, out=tmp_path, settings=settings), hub) == enough
+        assert app._enough(Plan(seeds=seeds, out=tmp_path, settings=settings), shared) == enough
     finally:
-        hub.close()
+        shared.close()
 
 
 LOADED = "import sys; {}; print(*(name for name in {!r} if name in sys.modules))"

@@ -8,6 +8,7 @@ import datetime as dt
 import gzip
 import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -980,6 +981,31 @@ async def test_tls__a_server_that_hangs_up_before_its_header_is_whole_has_said_n
         page = await weft.page(weft.connect(server.port), scheme="https")
     assert page.reason is (Reason.RESET if answer else Reason.NO_ANSWER)
     assert page.reason.retry
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@live
+async def test_tls__a_server_that_wants_a_certificate_of_ours_fails_the_handshake(
+    version: ssl.TLSVersion, authority: trustme.CA
+) -> None:
+    """Also where it says so after the handshake, as TLS 1.3 has it: it is no server that does not answer."""
+    context = tls_context(authority.issue_cert("site.test"))
+    context.maximum_version = version
+    context.verify_mode = ssl.CERT_REQUIRED
+    authority.configure_trust(context)
+
+    def serve() -> None:  # a loop's own TLS hangs up without the alert that others send
+        connection, _ = listening.accept()
+        with connection, contextlib.suppress(ssl.SSLError):
+            context.wrap_socket(connection, server_side=True)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = threading.Thread(target=serve)
+        serving.start()
+        async with client() as weft:
+            page = await weft.page(weft.connect(listening.getsockname()[1]), scheme="https")
+        serving.join()
+    assert page.reason is Reason.TLS
 
 
 @live

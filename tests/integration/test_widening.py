@@ -181,8 +181,8 @@ def killed(site: SmallSite, out: Path, point: str, call: int, when: str, **chang
     [
         ("weft.app:write_settings", "after"),
         ("weft.widening:_seal", "after"),
-        ("weft.frontier.embedded_groups:bring", "after"),
-        ("weft.frontier.embedded:EmbeddedFrontier.offer_again", "after"),
+        ("weft.frontier.shared.sqlite_groups:bring", "after"),
+        ("weft.frontier.shared.sqlite:SqliteFrontier.offer_again", "after"),
         ("weft.work:work", "before"),
         ("weft.frontier.local:LocalFrontier.written", "after"),
     ],

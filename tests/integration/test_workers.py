@@ -21,11 +21,14 @@ from weft import handover
 from weft.clean import clean_crawl
 from weft.clock import SystemClock, VirtualClock
 from weft.directory import locked, stored_plan
-from weft.errors import WeftError
-from weft.frontier import embedded_handover
-from weft.frontier.embedded import EmbeddedFrontier
+from weft.errors import UsageError, WeftError
 from weft.frontier.parcels import Estate, parcels_of
+from weft.frontier.shared import sqlite_handover
+from weft.frontier.shared.contract import Limits
+from weft.frontier.shared.opening import create_frontier, open_frontier
+from weft.frontier.shared.sqlite import SqliteFrontier
 from weft.handover import hand_over
+from weft.manage import managing
 from weft.store import sealing
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
@@ -85,12 +88,12 @@ def test_workers__may_be_others_in_every_run(bed: Bed, tmp_path: Path, how: int,
     check_stored(bed, out)
     check_servers(bed, out, wait=WAIT)
     assert "handed over" in output.read_text(encoding="utf-8")
-    hub = EmbeddedFrontier(out / "frontier.db")
-    rows = hub.workers()
-    hub.close()
-    assert sum(row["pages"] for row in rows) == PAGES, "what a worker did counts when it is no more"
+    shared = open_frontier(out)
+    rows = shared.workers()
+    shared.close()
+    assert sum(row.pages for row in rows) == PAGES, "what a worker did counts when it is no more"
     if numbers[-1] > 1:
-        assert all(row["pages"] > 0 for row in rows if row["active"]), "the load is shared"
+        assert all(row.pages > 0 for row in rows if row.in_run), "the load is shared"
 
 
 # A crash at any step of the hand-over.
@@ -110,9 +113,9 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
             run_until(Siege(command(bed, out, 2), folder / "output.txt"), out, PAGES // 3, signal.SIGKILL)
             groups = [_groups_of(out / "workers" / str(number) / "frontier.log") for number in range(2)]
             if all(groups):
-                hub = EmbeddedFrontier(out / "frontier.db")
-                hub.add(f"http://{group}/added" for held in groups for group in held)
-                hub.close()
+                shared = open_frontier(out)
+                shared.add(f"http://{group}/added" for held in groups for group in held)
+                shared.close()
                 return out
     pytest.fail("one of the two workers never had anything to do")
 
@@ -149,23 +152,24 @@ STEPS = [
     (sealing, "seal_leftovers", _before, 1),
     (sealing, "seal_leftovers", _after, 1),
     (handover, "_write_beside", _after, 1),
-    (embedded_handover, "_return_unread", _before, 1),  # within the transaction
-    (embedded_handover, "bring", _before, 1),
-    (EmbeddedFrontier, "hand_over", _after, 1),
-    (EmbeddedFrontier, "end_hand_over", _before, 1),
-    (EmbeddedFrontier, "end_hand_over", _after, 1),
-    (EmbeddedFrontier, "hand_over", _after, 2),
+    (sqlite_handover, "_return_unread", _before, 1),  # within the transaction
+    (sqlite_handover, "bring", _before, 1),
+    (SqliteFrontier, "hand_over", _after, 1),
+    (SqliteFrontier, "end_hand_over", _before, 1),
+    (SqliteFrontier, "end_hand_over", _after, 1),
+    (SqliteFrontier, "hand_over", _after, 2),
 ]
 
 
 def state_of(out: Path) -> dict[str, Any]:
     """Everything that the global frontier and the logs know."""
-    hub = EmbeddedFrontier(out / "frontier.db")
-    tables = ("groups", "sites", "addresses", "scope", "inbox", "about")
-    found: dict[str, Any] = {name: hub._base.execute(f"select * from {name}").fetchall() for name in tables}  # noqa: S608
-    found["waiting"] = hub._base.execute("select grp, links from waiting order by id").fetchall()
-    found["workers"] = [{k: v for k, v in row.items() if k != "incarnation"} for row in hub.workers()]
-    hub.close()
+    shared = SqliteFrontier(out / "frontier.db", VirtualClock(1_900_000_000.0))
+    tables = ("groups", "sites", "scope", "inbox", "crawl")
+    found: dict[str, Any] = {name: shared._base.execute(f"select * from {name}").fetchall() for name in tables}  # noqa: S608
+    found["waiting"] = shared._base.execute("select grp, notices from waiting order by id").fetchall()
+    found["addresses"] = shared._base.execute("select address, holder, wanted from addresses").fetchall()
+    found["workers"] = shared.workers()
+    shared.close()
     found["logs"] = {path.parent.name: path.read_bytes() for path in out.glob("workers/*/frontier.log")}
     found["files"] = sorted(str(path.relative_to(out)) for path in out.rglob("*") if ".db" not in path.name)
     return found
@@ -173,12 +177,12 @@ def state_of(out: Path) -> dict[str, Any]:
 
 def handed_over(out: Path, workers: int) -> None:
     """What a run does first."""
-    hub = EmbeddedFrontier(out / "frontier.db")
+    shared = open_frontier(out)
     try:
-        hub.prepare(workers, max_pages=None)
-        hand_over(out, hub, workers, stored_plan(out).settings, VirtualClock(1_900_000_000.0))
+        shared.prepare(workers, Limits(max_pages=None))
+        hand_over(out, shared, workers, stored_plan(out).settings, VirtualClock(1_900_000_000.0))
     finally:
-        hub.close()
+        shared.close()
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -208,15 +212,15 @@ def test_hand_over__after_a_crash_the_same_number_may_go_on(
     out = tmp_path / "crawl"
     shutil.copytree(interrupted, out)
     with monkeypatch.context() as patched:
-        patched.setattr(EmbeddedFrontier, "hand_over", _after(EmbeddedFrontier.hand_over, 1))
+        patched.setattr(SqliteFrontier, "hand_over", _after(SqliteFrontier.hand_over, 1))
         with pytest.raises(_Crash):
             handed_over(out, 3)
     handed_over(out, 2)
     assert not list(parcels_of(out / "workers" / "0" / "frontier.log")), "it was dissolved"
     held = {parcel.group for parcel in parcels_of(out / "workers" / "1" / "frontier.log")}
-    hub = EmbeddedFrontier(out / "frontier.db")
-    free = hub._base.execute("select name from groups where holder is null and parcel is not null").fetchall()
-    hub.close()
+    shared = SqliteFrontier(out / "frontier.db")
+    free = shared._base.execute("select name from groups where holder is null and parcel is not null").fetchall()
+    shared.close()
     assert held
     assert free
     assert held.isdisjoint(name for (name,) in free)
@@ -228,12 +232,12 @@ def test_hand_over__crawl_goes_on_after_a_crash(bed: Bed, tmp_path: Path, monkey
     out, output = tmp_path / "crawl", tmp_path / "output.txt"
     run_until(Siege(command(bed, out, 2), output), out, PAGES // 3, signal.SIGKILL)
     with monkeypatch.context() as patched:
-        patched.setattr(EmbeddedFrontier, "hand_over", _after(EmbeddedFrontier.hand_over, 1))
-        hub = EmbeddedFrontier(out / "frontier.db")
-        hub.prepare(3, max_pages=None)
+        patched.setattr(SqliteFrontier, "hand_over", _after(SqliteFrontier.hand_over, 1))
+        shared = open_frontier(out)
+        shared.prepare(3, Limits(max_pages=None))
         with pytest.raises(_Crash):
-            hand_over(out, hub, 3, stored_plan(out).settings, SystemClock())
-        hub.close()
+            hand_over(out, shared, 3, stored_plan(out).settings, SystemClock())
+        shared.close()
     siege = Siege(command(bed, out, 3), output)
     assert siege.finish(200) == 0, output.read_text(encoding="utf-8")[-2000:]
     check_stored(bed, out)
@@ -279,3 +283,48 @@ def test_clean__is_refused_while_the_crawl_runs(interrupted: Path, tmp_path: Pat
     with locked(out), pytest.raises(WeftError, match="running"):
         clean_crawl(out)
     assert state_of(out) == before
+
+
+# Another number of workers while the crawl runs.
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("killed", [False, True])
+def test_workers__are_added_and_taken_away_while_the_crawl_runs(bed: Bed, tmp_path: Path, *, killed: bool) -> None:
+    """Two, four, one: every page is stored once, nobody is visited too early, and each took part. Killed in the middle
+    of a change, the crawl goes on as ever.
+    """
+    out, output = tmp_path / "crawl", tmp_path / "output.txt"
+    siege = Siege(command(bed, out, 2), output)
+    try:
+        for place, count in enumerate((4, 1), 1):
+            wait_until(lambda place=place: len(bed.log()) > PAGES * place // 4, "the crawl stands still")
+            with managing(out) as managed:
+                managed.set_workers(count)
+                assert managed.workers == count
+            if killed and count == 1:
+                wait_until(lambda: "1 workers are wanted" in output.read_text(encoding="utf-8"), "nothing happens")
+                break
+            wait_until(lambda count=count: f"goes on with {count} workers" in output.read_text(encoding="utf-8"), "no")
+            wait_until(lambda count=count: len(siege.workers()) == count, "there are others")
+        if killed:
+            siege.stop()
+            siege.start()
+        assert siege.finish(200) == 0, output.read_text(encoding="utf-8")[-2000:]
+    finally:
+        siege.close()
+    check_stored(bed, out)
+    check_servers(bed, out, wait=WAIT)
+    shared = open_frontier(out)
+    stood = shared.workers()
+    shared.close()
+    assert len(stood) == 4
+    assert sum(worker.pages for worker in stood) == PAGES
+
+
+def test_workers__of_a_crawl_that_does_not_run_are_not_changed(tmp_path: Path) -> None:
+    """It says what to do instead."""
+    create_frontier(tmp_path, by_size=False, seeds=["http://a.example/"])
+    (tmp_path / "crawl.toml").write_text("", encoding="utf-8")
+    with managing(tmp_path) as managed, pytest.raises(UsageError, match="does not run"):
+        managed.set_workers(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -14,10 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import ipc
 
-from weft.audit import Audit, Finding, audit_crawl, checks, findings, reading
+from weft.audit import Audit, Finding, audit_crawl, checks, findings, links, reading, requests, snapshot
 from weft.audit.checks import levels
+from weft.audit.forbidden import Forbidden, names
+from weft.audit.terms import Terms
 from weft.cli.audit import audit
+from weft.clock import VirtualClock
 from weft.config import Settings
+from weft.directory import Plan, kept_settings, write_settings
 from weft.errors import UsageError, WeftError
 from weft.store.columns import PAGES
 from weft.urls import fingerprint, signed
@@ -64,6 +69,7 @@ class Crawl:
             "id": signed(fingerprint(url)),
             "via": 0,
             "duplicate_of": 0,
+            "redirected_from": 0,
             "url": url,
             "site": url.split("/")[2],
             "ip": "127.0.0.1",
@@ -97,6 +103,11 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "crawl"
 
 
+def bare(found: Finding) -> Finding:
+    """A finding without what it says in words."""
+    return replace(found, url="", says="")
+
+
 def only(found: Audit) -> Finding:
     """The one violation."""
     assert not found.ok
@@ -116,15 +127,15 @@ def test_audit__of_a_polite_crawl_finds_nothing(out: Path) -> None:
     found = crawl.audit()
     assert found.ok
     assert (found.rows, found.visits, found.sites, found.domains, found.addresses) == (9, 6, 3, 1, 1)
-    assert found.smallest_gap["site"] == Finding(
+    assert bare(found.smallest_gap["site"]) == Finding(
         rule="site-wait", who="a0.example.org", figure=2.03, limit=2.0, when=moment(2.83), since=moment(0.8)
     )
-    assert found.smallest_gap["domain"] == Finding(
+    assert bare(found.smallest_gap["domain"]) == Finding(
         rule="domain-gap", who="example.org", figure=0.5, limit=0.5, when=moment(0.5), since=moment(0.0)
     )
     assert found.smallest_gap["address"].who == "127.0.0.1"
     assert found.most_connections["site"].figure == 1
-    assert found.most_connections["domain"] == Finding(
+    assert bare(found.most_connections["domain"]) == Finding(
         rule="domain-connections", who="example.org", figure=2, limit=4, when=moment(0.5)
     )
     assert found.oldest_robots is not None
@@ -140,7 +151,8 @@ def test_audit__finds_a_site_visited_too_early(out: Path) -> None:
     crawl.fetch("http://a/3", 7.9, 8.0, wait=2.0)
     crawl.fetch("http://a/4", 9.9995, 10.5, wait=2.0)
     found = only(crawl.audit(1, 2))
-    assert found == Finding(rule="site-wait", who="a", figure=4.9, limit=5.0, when=moment(7.9), since=moment(3.0))
+    assert (found.url, found.says) == ("http://a/3", "a site rests for 5 s after a visit")
+    assert bare(found) == Finding(rule="site-wait", who="a", figure=4.9, limit=5.0, when=moment(7.9), since=moment(3.0))
 
 
 def test_audit__takes_the_pages_of_a_connection_together(out: Path) -> None:
@@ -190,7 +202,8 @@ def test_audit__finds_too_many_connections(kind: str, out: Path) -> None:
     crawl.fetch("http://d.example.org/", 2.5, 4.0)
     found = only(crawl.audit())
     who = "example.org" if kind == "domain" else "127.0.0.1"
-    assert found == Finding(rule=f"{kind}-connections", who=who, figure=3, limit=2, when=moment(2.5))
+    assert (found.url, found.says) == ("http://d.example.org/", "at most 2 connections at once")
+    assert bare(found) == Finding(rule=f"{kind}-connections", who=who, figure=3, limit=2, when=moment(2.5))
 
 
 @pytest.mark.parametrize("kind", ["domain", "address"])
@@ -307,7 +320,8 @@ def test_audit__finds_a_page_without_robots(out: Path) -> None:
     crawl.fetch("http://a/robots.txt", 1.2, 1.3, kind="robots", status=404, reason="status-4xx")
     crawl.fetch("http://a/", 1.4, 1.5)
     found = only(crawl.audit())
-    assert found == Finding(rule="robots-missing", who="http://a", figure=None, limit=DAY, when=moment(1.0))
+    assert found.url == "http://a/"
+    assert bare(found) == Finding(rule="robots-missing", who="http://a", figure=None, limit=DAY, when=moment(1.0))
 
 
 def test_audit__finds_a_robots_that_is_too_old(out: Path) -> None:
@@ -398,6 +412,7 @@ def test_audit__in_chunks_and_blocks_finds_the_same(out: Path, monkeypatch: pyte
         "robots-missing",
     }  # fmt: skip
     monkeypatch.setattr(reading, "_CHUNK", 50)
+    monkeypatch.setattr(snapshot, "_AT_ONCE", 70)
     monkeypatch.setattr(checks, "_BLOCK", 20)
 
     def key(found: Finding) -> tuple[Any, ...]:
@@ -489,3 +504,119 @@ def test_command__of_what_is_no_crawl(tmp_path: Path) -> None:
     (tmp_path / "crawl" / "pages" / "part-1.parquet").write_bytes(b"nothing")
     with pytest.raises(WeftError, match=r"part-1\.parquet"):
         audit(tmp_path / "crawl")
+
+
+# What was asked of the crawl, and when.
+
+
+def test_audit__judges_a_visit_by_the_settings_of_its_time(out: Path) -> None:
+    """They are kept with every change; where they are, it does not count what the crawler took its wait to be."""
+    crawl = Crawl(out, wait=5.0)
+    first = Settings().with_values({"wait": 1.0, "robots": "ignore"}, where="a test").to_toml()
+    (out / "log").mkdir()
+    for seconds, text in ((0.0, first), (100.0, (out / "crawl.toml").read_text())):
+        stamp = moment(seconds).strftime("%Y%m%dT%H%M%S.%fZ")
+        (out / "log" / f"settings-{stamp}.toml").write_text(text)
+    for begin, wait in ((10.0, 1.0), (11.5, 1.0), (200.0, 0.0), (201.5, 0.0)):
+        crawl.fetch(f"http://a/{begin}", begin, begin + 0.1, wait=wait)
+    found = crawl.audit()
+    assert found.broken["site-wait"] == 1
+    violation = next(each for each in found.violations if each.rule == "site-wait")
+    assert (violation.url, violation.limit, violation.figure) == ("http://a/201.5", 5.0, 1.4)
+
+
+def test_settings__are_kept_when_they_change(tmp_path: Path) -> None:
+    """And not otherwise; so an audit knows which held when."""
+    clock = VirtualClock(BEGUN)
+    for wait in (1.0, 1.0, 2.0):
+        settings = Settings().with_values({"wait": wait}, where="a test")
+        plan = Plan(seeds=["http://a/"], out=tmp_path, settings=settings)
+        write_settings(plan, clock)
+        clock.advance(10.0)
+    assert [since for since, _ in kept_settings(tmp_path)] == [BEGUN, BEGUN + 20.0]
+    terms = Terms.read(tmp_path)
+    assert [terms.at(int((BEGUN + after) * 1e6)).politeness.wait for after in (0.0, 19.9, 20.0)] == [1.0, 1.0, 2.0]
+    assert terms.known_from == BEGUN * 10**6
+
+
+# What answers ask for, as columns have it.
+
+
+def test_audit__reads_retry_after_of_answers_that_are_not_stored(out: Path) -> None:
+    """From the column; "" is none, for which a 429 has a pause of its own."""
+    crawl = Crawl(out, wait=0.0, too_often_pause=60.0)
+    crawl.fetch("http://a/1", 0.0, 1.0, took=1.0, status=503, retry_after="30")
+    crawl.fetch("http://a/2", 30.9, 31.0)
+    crawl.fetch("http://b/1", 0.0, 1.0, took=1.0, status=429, ip="127.0.0.2")
+    crawl.fetch("http://b/2", 60.5, 60.6, ip="127.0.0.2")
+    crawl.fetch("http://b/3", 61.1, 61.2, ip="127.0.0.2")
+    crawl.fetch("http://c/1", 0.0, 1.0, took=1.0, status=503, ip="127.0.0.3")
+    crawl.fetch("http://c/2", 1.5, 1.6, ip="127.0.0.3")
+    found = crawl.audit()
+    assert found.broken == {"retry-after": 2}
+    assert [(each.url, each.figure, each.limit, each.says) for each in found.violations] == [
+        ("http://a/2", 29.9, 30.0, "status 503 of http://a/1, Retry-After: 30"),
+        ("http://b/2", 59.5, 60.0, "status 429 of http://b/1, without Retry-After: 60 s"),
+    ]
+    assert found.unjudged == {}
+
+
+def test_audit__says_what_it_cannot_judge(out: Path) -> None:
+    """Answers without the columns, robots.txt files and pages that no volume holds."""
+    crawl = Crawl(out, wait=0.0, robots="obey")
+    crawl.fetch("http://a/robots.txt", 0.0, visit=1, kind="robots", status=200)
+    crawl.fetch("http://a/1", 0.0, 1.0, fetched=0.5, visit=1, status=503)
+    crawl.fetch("http://a/2", 2.0, 2.1, via=signed(fingerprint("http://a/1")), status=200)
+    found = crawl.audit(left_out=("retry_after", "keep_alive"))
+    assert found.ok
+    assert found.unjudged == {
+        requests.UNKNOWN_KEEP_ALIVE: 1,
+        requests.UNKNOWN_ROBOTS: 2,
+        requests.UNKNOWN_ANSWERS: 1,
+        links.UNKNOWN_LINKS: 1,
+    }
+
+
+def test_audit__judges_pages_that_no_volume_holds_by_the_table_of_links(out: Path) -> None:
+    """As far as it has the link; where robots.txt is not obeyed, nofollow is not either."""
+    for name, robots in (("obey", "obey"), ("ignore", "ignore")):
+        crawl = Crawl(out.with_name(name), wait=0.0, robots=robots)
+        source = signed(fingerprint("http://a/"))
+        crawl.fetch("http://a/robots.txt", 0.0, visit=0, kind="robots", status=404, reason="status-4xx")
+        crawl.fetch("http://a/", 0.0, 0.3, fetched=0.2, visit=0, kind="seed")
+        for number in range(3):
+            crawl.fetch(f"http://a/{number}", 1.0 + number, 1.1 + number, via=source)
+        folder = crawl.out / "links"
+        folder.mkdir()
+        targets = [signed(fingerprint(f"http://a/{number}")) for number in (0, 1, 1)]
+        columns = {"source": [source] * 3, "target": targets, "nofollow": [True, True, False]}
+        pq.write_table(pa.table(columns), folder / "part-0-00001.parquet")
+        found = crawl.audit()
+        assert found.unjudged[links.UNKNOWN_LINKS] == 1
+        if robots == "obey":
+            assert only(found).url == "http://a/0"
+            assert only(found).says == "nofollow on http://a/, by the table of links"
+        else:
+            assert found.ok
+
+
+# The blacklist.
+
+
+def test_forbidden__knows_rules_of_every_form() -> None:
+    """URLs, what begins like one, sites, domains, addresses; each from when to when."""
+    rules = ["http://a.org/x", "http://a.org/y/*", "b.org", "*.c.org", "10.0.0.0/8"]
+    forbidden = Forbidden((rule, 1.0, None) for rule in rules)
+    for url, named in (
+        ("http://a.org/x", True),
+        ("http://a.org/xy", False),
+        ("http://a.org/y/z", True),
+        ("http://b.org/", True),
+        ("http://www.c.org/", True),
+        ("http://c.org/", True),
+        ("http://d.org/", False),
+    ):
+        found = [held for held in forbidden.of(url.split("/")[2]) if names(held.rule, url)]
+        assert bool(found) == named, url
+    assert [held.rule for held in forbidden.at("10.1.2.3")] == ["10.0.0.0/8"]
+    assert forbidden.at("11.1.2.3") == forbidden.at(None) == []

@@ -40,6 +40,7 @@ class Crawl:
             "id": signed(fingerprint(url)),
             "via": 0,
             "duplicate_of": 0,
+            "redirected_from": 0,
             "url": url,
             "site": site_of(url),
             "kind": kind,

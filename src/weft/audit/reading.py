@@ -1,13 +1,12 @@
-"""The columns of a crawl, as far as its politeness shows in them. In: the files of `pages/`. Out: its visits and its
+"""The fetches of a crawl, as far as its politeness shows in their times. In: a snapshot. Out: its visits and its
 robots.txt files, as arrays.
 
-Rows are read in chunks, and only visits are kept: some 140 bytes each at the peak. Texts become numbers as they are
+Rows are read in chunks, and only visits are kept: some 170 bytes each at the peak. Texts become numbers as they are
 read, so that what follows is arithmetic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,33 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from weft.audit.snapshot import Snapshot
+from weft.audit.terms import NEVER
 from weft.model import Reason
-from weft.store.reading import CrawlFiles
 from weft.urls import fingerprints
 
-NEVER = np.iinfo(np.int64).max  # the time of what did not happen
 _CHUNK = 200_000  # rows read at once
-
-# The columns looked at, with the types they are wanted in. Crawls of earlier releases have no worker and no wait.
-_COLUMNS = pa.schema(
-    [
-        ("id", pa.int64()),
-        ("url", pa.string()),
-        ("site", pa.string()),
-        ("ip", pa.string()),
-        ("kind", pa.string()),
-        ("worker", pa.int32()),
-        ("visit", pa.int64()),
-        ("reason", pa.string()),
-        ("truncated", pa.string()),
-        ("redirect", pa.string()),
-        ("connected_at", pa.int64()),
-        ("fetched_at", pa.int64()),
-        ("closed_at", pa.int64()),
-        ("took", pa.float32()),
-        ("wait", pa.float32()),
-    ]
-)
+_READ = """
+select row, id, url, site, ip, kind, worker, visit, status, reason, truncated, redirect, connected_at, fetched_at,
+    closed_at, took, wait, volume, "offset", length, body_volume, body_offset, body_length
+from fetches left join originals on originals.digest = fetches.digest and duplicate_of <> 0
+where connected_at is not null order by row
+"""
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -59,12 +43,21 @@ class Visits(NamedTuple):
     https: Truths
     end: Ints
     first_page: Ints  # the request for its first page, NEVER where it had none
+    row: Ints  # of its first request
+    page_row: Ints  # of its first page, NEVER where it had none
     took: NDArray[np.float32]  # its last download, NaN where its end is not written down
     wait: NDArray[np.float32]  # what the site was to rest for, NaN where that is not written down
 
 
 # How the fetches of a visit become one; the columns not named here are the same in all of them.
-_MERGED: dict[str, Any] = {"end": np.maximum, "first_page": np.minimum, "took": np.fmax, "wait": np.fmax}
+_MERGED: dict[str, Any] = {
+    "end": np.maximum,
+    "first_page": np.minimum,
+    "row": np.minimum,
+    "page_row": np.minimum,
+    "took": np.fmax,
+    "wait": np.fmax,
+}
 
 
 class Robots(NamedTuple):
@@ -75,6 +68,10 @@ class Robots(NamedTuple):
     target: Ints  # URL that it redirects to, 0 for none
     at: Ints
     had: Ints  # when it had come
+    records: pa.Table  # of the columns in _RECORD
+
+
+_RECORD = ("url", "truncated", "volume", "offset", "length", "body_volume", "body_offset", "body_length")
 
 
 class Names:
@@ -96,45 +93,24 @@ class Names:
         return found
 
 
-def read(files: CrawlFiles, sites: Names, addresses: Names) -> tuple[int, Visits | None, Robots]:
-    """The number of rows, the visits and the robots.txt files of a crawl."""
-    rows = 0
+def read(snapshot: Snapshot, sites: Names, addresses: Names) -> tuple[Visits, Robots] | None:
+    """The visits and the robots.txt files of a crawl; None where nothing was ever asked for."""
     visits: list[Visits] = []
     robots: list[Robots] = []
-    for table in _tables(files):
-        rows += table.num_rows
-        connected = table.filter(pc.is_valid(table.column("connected_at"))).combine_chunks()
-        del table
-        if connected.num_rows == 0:
-            continue
-        column = {name: connected.column(name).chunk(0) for name in connected.column_names}
+    for batch in snapshot.batches(_READ, _CHUNK):
+        column = {name: batch.column(name) for name in batch.schema.names}
         site = sites.encode(column["site"])
         https = _numpy(pc.starts_with(column["url"], "https:"))
         is_robots = pc.equal(column["kind"], "robots").fill_null(fill_value=False)
         visits.append(_merge([_visits(column, site, addresses.encode(column["ip"]), https, _numpy(is_robots))]))
-        robots.append(_robots(connected.append_column("origin", pa.array(origin_of(site, https))).filter(is_robots)))
+        table = pa.Table.from_batches([batch]).append_column("origin", pa.array(origin_of(site, https)))
+        robots.append(_robots(table.filter(is_robots)))
     if not visits:
-        none = np.empty(0, np.int64)
-        return rows, None, Robots(none, none, none, none, none)
+        return None
     pa.default_memory_pool().release_unused()  # Arrow keeps what it has freed
-    return rows, _merge(visits), Robots(*(np.concatenate(column) for column in zip(*robots, strict=True)))
-
-
-def _tables(files: CrawlFiles) -> Iterator[pa.Table]:
-    """The rows in chunks, each with all the columns looked at."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in files.batches("pages", _COLUMNS.names):
-        known = {name: batch.column(name) for name in batch.schema.names}
-        arrays = [
-            known[field.name].cast(field.type) if field.name in known else pa.nulls(batch.num_rows, field.type)
-            for field in _COLUMNS
-        ]
-        waiting.append(pa.RecordBatch.from_arrays(arrays, schema=_COLUMNS))
-        if sum(part.num_rows for part in waiting) >= _CHUNK:
-            yield pa.Table.from_batches(waiting)
-            waiting = []
-    if waiting:
-        yield pa.Table.from_batches(waiting)
+    columns = [[getattr(part, name) for part in robots] for name in Robots._fields]
+    records = pa.concat_tables(columns.pop())
+    return _merge(visits), Robots._make([*(np.concatenate(column) for column in columns), records])
 
 
 def _numpy(array: Any) -> NDArray[Any]:
@@ -152,10 +128,12 @@ def _visits(column: dict[str, pa.Array], site: Codes, address: Codes, https: Tru
     took = _numpy(column["took"].fill_null(0.0))
     closed = _numpy(pc.is_valid(column["closed_at"]))
     start = _numpy(column["connected_at"])
+    row = _numpy(column["row"])
     # A visit whose end is not written down, because its process was killed, was there until the last byte that came.
     end = np.where(closed, _numpy(column["closed_at"].fill_null(0)), _after(fetched, took))
-    # The wait goes by the last page: what a robots.txt took does not count.
+    # The wait goes by the last page: what a robots.txt took does not count, and the wait beside it may be too long.
     download = np.where(is_robots, np.float32(0.0), took)
+    wait = np.where(is_robots, np.float32(np.nan), _numpy(column["wait"].fill_null(np.nan)))
     return Visits(
         start=start,
         visit=_numpy(column["visit"].fill_null(0)),
@@ -165,19 +143,22 @@ def _visits(column: dict[str, pa.Array], site: Codes, address: Codes, https: Tru
         https=https,
         end=np.maximum(end, start),
         first_page=np.where(is_robots, NEVER, fetched),
+        row=row,
+        page_row=np.where(is_robots, NEVER, row),
         took=np.where(closed, download, np.float32(np.nan)),
-        wait=_numpy(column["wait"].fill_null(np.nan)),
+        wait=wait,
     )
 
 
 def _robots(table: pa.Table) -> Robots:
-    """The rows of kind robots that say something: as in `engine.robots`, an answer in the 400s does, too."""
-    reason = table.column("reason")
+    """The rows of kind robots that say something: an answer in the 400s does, too, but for one: asked too often."""
+    reason, status = table.column("reason"), table.column("status").fill_null(200)
     learned = pc.or_(
         pc.or_(pc.is_null(reason), pc.equal(reason, Reason.STATUS_4XX.value).fill_null(fill_value=False)),
         pc.equal(table.column("truncated"), "length").fill_null(fill_value=False),
     )
-    table = table.filter(learned)
+    answered = pc.and_(pc.less(status, 500), pc.not_equal(status, 429))
+    table = table.filter(pc.and_(learned, answered)).combine_chunks()
     origin = _numpy(table.column("origin"))
     scheme = pa.array(np.where(origin % 2 == 1, "https://", "http://"), pa.string())
     own = pc.binary_join_element_wise(scheme, table.column("site"), "/robots.txt", "")
@@ -192,6 +173,7 @@ def _robots(table: pa.Table) -> Robots:
         target=target,
         at=fetched,
         had=_after(fetched, _numpy(table.column("took").fill_null(0.0))),
+        records=table.select(_RECORD),
     )
 
 

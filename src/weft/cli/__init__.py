@@ -48,6 +48,7 @@ _COMMANDS = (
     ("", "pause", "manage:pause", "Have a crawl fetch nothing more until `weft resume`."),
     ("", "resume", "manage:resume", "Let a crawl go on that was paused."),
     ("", "speed", "manage:speed", "Set how fast a crawl goes at most, over all its workers."),
+    ("", "workers", "workers:workers", "Add workers to a running crawl, or take some away."),
     ("", "blacklist", "manage:blacklist", "Leave URLs, sites, domains or addresses alone from now on."),
     ("", "add", "manage:add", "Add seeds to a crawl."),
     ("", "stop", "manage:stop", "End a crawl's run: pages under way are finished, everything is written."),
@@ -62,7 +63,7 @@ _COMMANDS = (
         "Show the log of a crawl: time, result, bytes, seconds, kind, depth, attempt, URL, type, address, digest, via.",
     ),
     ("", "query", "query:query", "Ask the columns of a crawl in SQL."),
-    ("", "audit", "audit:audit", "Prove that no rule of politeness was broken, or list where one was."),
+    ("", "audit", "audit:audit", "Hold every request against the rules of politeness, and list where one was broken."),
     ("", "simulate", "simulate:simulate", "Simulate crawls of a graph, one for each ordering, and compare them."),
     ("", "doctor", "doctor:doctor", "Look at what a crawl needs of this machine."),
     (

@@ -9,7 +9,7 @@ import msgspec
 from cyclopts import Parameter
 from rich.table import Table
 
-from weft.audit import Audit, Finding, audit_crawl
+from weft.audit import Audit, Finding, Place, audit_crawl
 from weft.cli.console import Console
 
 _MOST_SHOWN = 20
@@ -24,6 +24,12 @@ _RULES = {
     "address-connections": "connections to an address",
     "robots-age": "age of robots.txt",
     "robots-missing": "no robots.txt before a page",
+    "disallowed": "disallowed by robots.txt",
+    "crawl-delay": "crawl-delay of robots.txt",
+    "retry-after": "asked to be left alone",
+    "keep-alive": "asked on a connection that was over",
+    "blacklist": "on the blacklist",
+    "nofollow": "found by a link that asks not to be followed",
 }
 
 
@@ -33,9 +39,14 @@ def audit(
     *,
     json: Annotated[bool, Parameter(help="As JSON, with up to 10,000 violations of each rule.", negative=())] = False,
 ) -> int:
-    """Prove that no rule of politeness was broken, or list where one was.
+    """Hold every request against the rules of politeness, and list where one was broken.
 
-    It is read from the columns of the crawl. The exit code is 1 if a rule was broken. Works beside a running crawl.
+    Requests and their times are read from the columns, what servers said (robots.txt, Retry-After, nofollow) from the
+    volumes, what was asked of the crawl from its settings and its blacklist; not what the crawler made of it. The exit
+    code is 1 if a rule was broken. Works beside a running crawl.
+
+    It cannot see what was never written down: a request without a row, or a row with a wrong time. For that one has to
+    ask the servers.
     """
     found = audit_crawl(crawl)
     if json:
@@ -67,6 +78,7 @@ def _print(found: Audit) -> None:
         limit = f"{sign} {_figure(extreme, extreme.limit)}"
         table.add_row(_RULES[extreme.rule], _figure(extreme, extreme.figure), limit, extreme.who, _when(extreme))
     console.print(table)
+    _print_judged(console, found)
     if found.ok:
         console.print("\nNo rule was broken.")
         return
@@ -74,18 +86,32 @@ def _print(found: Audit) -> None:
     counts = ", ".join(f"{rule} {count:,}" for rule, count in found.broken.items())
     console.print(f"\nRules were broken {total:,} times: {counts}")
     for violation in found.violations[:_MOST_SHOWN]:
-        console.print(f"  {_violation(violation)}")
+        for line in _violation(violation):
+            console.print(f"  {line}")
     if total > _MOST_SHOWN:
         console.print(f"  and {total - _MOST_SHOWN:,} more; --json lists them")
 
 
-def _violation(found: Finding) -> str:
-    sign = "more than" if _is_most(found.rule) else "less than"
-    since = f", since {found.since:%Y-%m-%d %H:%M:%S.%f}" if found.since is not None else ""
+def _print_judged(console: Console, found: Audit) -> None:
+    judged = {_RULES[rule]: count for rule, count in found.judged.items() if rule != "robots-age" and count}
+    if judged:
+        console.print("\nrequests judged: " + ", ".join(f"{count:,} {rule}" for rule, count in judged.items()))
+    for what, count in found.unjudged.items():
+        console.print(f"not judged: {count:,} {what}")
+
+
+def _violation(found: Finding) -> list[str]:
     what = f"{_when(found)}  {_RULES[found.rule]}, {found.who}"
-    if found.figure is None:
-        return what
-    return f"{what}: {_figure(found, found.figure)}, {sign} {_figure(found, found.limit)}{since}"
+    since = f", since {found.since:%Y-%m-%d %H:%M:%S.%f}" if found.since is not None else ""
+    if found.figure is not None:
+        sign = "more than" if _is_most(found.rule) else "less than"
+        what += f": {_figure(found, found.figure)}, {sign} {_figure(found, found.limit)}{since}"
+    lines = [what, f"    {found.url}{_place(found.asked)}"]
+    return [*lines, f"    {found.says}{_place(found.said)}"] if found.says else lines
+
+
+def _place(place: Place | None) -> str:
+    return "" if place is None else f"  [{place.volume} at {place.offset}]"
 
 
 def _is_most(rule: str) -> bool:

@@ -16,9 +16,9 @@ from rich.table import Table
 
 from weft.app import Summary
 from weft.cli.console import Console
-from weft.cli.left_out import left_out
+from weft.cli.left_out import left_out, stored_again
 from weft.engine.progress import Statistics
-from weft.frontier.contract import BYTE_LIMIT, DONE, PAGE_LIMIT, TIME_LIMIT
+from weft.frontier.shared.contract import BYTE_LIMIT, DONE, PAGE_LIMIT, TIME_LIMIT
 
 _QUERY = "select site, status, count(*) from pages group by all order by 3 desc"  # one to try
 _LINE_EVERY = 5.0  # seconds between lines where there is no terminal
@@ -158,6 +158,8 @@ def print_summary(summary: Summary) -> None:
         counts.unwanted,
         summary.max_bytes_page,
     ):
+        print_line(f"  {line}")
+    for line in stored_again(counts.copies, counts.unremembered):
         print_line(f"  {line}")
     for seed, reason in list(summary.seeds_refused.items())[:10]:
         print_line(f"  seed refused: {seed}: {reason}")

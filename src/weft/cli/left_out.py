@@ -37,10 +37,31 @@ def left_out(
             lines.append(f"{_many(count, 'robots.txt file')} read only as far as RFC 9309 demands (500 KiB)")
         elif cause == "length":
             lines.append(f"{count:,} {were} cut at max_bytes_page ({_short(max_bytes)}): raise --max-bytes-page")
+        elif cause == "coding":
+            ends = "body ends" if count == 1 else "bodies end"
+            lines.append(f"{count:,} {ends} before the content coding does, as it was sent; read so far")
         else:
             lines.append(f"{count:,} {were} cut when the time for a page was up: raise --timeout")
     if unwanted:
         lines.append(f"not collected: {_types(unwanted)}")
+    return lines
+
+
+def stored_again(copies: int, unremembered: int) -> list[str]:
+    """Lines on contents that are stored more than once, and why.
+
+    >>> stored_again(0, 2)
+    ['2 contents could not be remembered: stored whenever they come']
+    """
+    lines = []
+    if copies:
+        were = "was" if copies == 1 else "were"
+        lines.append(
+            f"{_many(copies, 'content')} {were} stored by two workers, before either knew of the other "
+            "(a content is shared when it is safe on disk)"
+        )
+    if unremembered:
+        lines.append(f"{_many(unremembered, 'content')} could not be remembered: stored whenever they come")
     return lines
 
 

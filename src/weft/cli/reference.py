@@ -1,5 +1,5 @@
-"""Writes the generated pages of the documentation: commands, settings, reasons, columns, kinds, what Python has; and
-the module of typed keywords.
+"""Writes the generated pages of the documentation: commands, settings, rules, reasons, columns, kinds, what Python has;
+and the module of typed keywords.
 
 `make docs` runs it; a test fails when a page is not what it would write.
 """
@@ -19,6 +19,8 @@ from weft.cli import app, commands, with_whole_help
 from weft.cli.options import TITLES
 from weft.cli.reference_api import api_page, keywords
 from weft.config import PROFILES, SECTIONS, Settings
+from weft.engine.gate import ADDRESS
+from weft.frontier.rules import FOUND, TURN, Rule
 from weft.frontier.sites import SiteSettings
 from weft.model import Kind, Reason
 from weft.settings import rule_of
@@ -34,6 +36,7 @@ def pages() -> dict[str, str]:
     return {
         "commands.md": _commands(),
         "settings.md": _settings(),
+        "rules.md": _rules(),
         "reasons.md": _reasons(),
         "columns.md": _columns(),
         "api.md": api_page(_NOTE),
@@ -104,13 +107,54 @@ def _setting_row(held: Any, known: dataclasses.Field[Any]) -> str:
     return row.replace(" | None", " or none")
 
 
+_FOUND = (
+    "Asked of every link, redirect, sitemap and seed, in normal form, before it gets a place in the frontier. What is "
+    "refused here is counted, and may be found again. `weft explain` asks the same rules anew."
+)
+_MOMENTS: tuple[tuple[str, str, tuple[Rule[Any, Any], ...]], ...] = (
+    (
+        "When a URL is found",
+        _FOUND,
+        FOUND,
+    ),
+    (
+        "When its turn has come",
+        "Asked of a page of the frontier before it is fetched. The reason is kept with the page.",
+        TURN,
+    ),
+    (
+        "When the address is known",
+        "Asked of each address of the site's name. What is refused has a row in `pages`.",
+        ADDRESS,
+    ),
+)
+
+
+def _rules() -> str:
+    lines = [
+        f"{_NOTE}# Rules",
+        "",
+        (
+            "What is not crawled, rule by rule. The rules of a moment are asked in this order, and the first that says "
+            "no decides; its [reason](reasons.md) is counted. Beside them, a site that was given up has its pages "
+            f"refused (`{Reason.SITE_FAILED}`), links beyond the limit of a page are left out (`{Reason.PAGE_LINKS}`), "
+            f"and what cannot be read as a URL is none (`{Reason.NOT_A_URL}`)."
+        ),
+    ]
+    for title, when, rules in _MOMENTS:
+        lines += ["", f"## {title}", "", when, "", "| | reason | looks at |", "| --- | --- | --- |"]
+        lines += [f"| {place} | `{rule.reason}` | {rule.looks_at} |" for place, rule in enumerate(rules, 1)]
+    return "\n".join(lines) + "\n"
+
+
 def _reasons() -> str:
     lines = [
         f"{_NOTE}# Reasons",
         "",
         (
             "Why a page failed or a URL was refused: in the `reason` column of `pages`, in the log, in the summary and "
-            "from `weft explain`. *Retried* ones are tried again after the pauses of `retry_pauses`."
+            "from `weft explain`. *Retried* ones are tried again after the pauses of `retry_pauses`. Which rule "
+            "refuses for which reason, and in which order they are asked, is said [with the rules](rules.md)."
         ),
         "",
         "| reason | retried | meaning |",

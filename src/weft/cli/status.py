@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from weft.cli.console import Console
-from weft.cli.left_out import left_out
+from weft.cli.left_out import left_out, stored_again
 from weft.manage import Status, managing
 
 _WIDTH = 80  # a narrower terminal breaks the lines itself, a pipe need not
@@ -69,7 +69,7 @@ def _state(found: Status) -> str:
 
 
 def _troubles(found: Status) -> list[str]:
-    lines = []
+    lines = stored_again(found.copies, found.unremembered)
     if found.outages:
         times = "once" if found.outages == 1 else f"{found.outages} times"
         lines.append(f"nobody could be reached {times}, which was no site's fault (log/messages.log)")

@@ -33,7 +33,7 @@ def is_long(wires: Wires, parsed: Parsed) -> bool:
 async def follow_bit_by_bit(wires: Wires, visit: Visit, turn: Turn, parsed: Parsed) -> tuple[Links, Links]:
     """What `Discovery.follow` gives for all links of a page at once."""
     frontier, clock = wires.frontier, wires.clock
-    obeyed = parsed.follow or frontier.obeys(visit.site)
+    obeyed = frontier.obeys(visit.site)
     labels = bool(parsed.labels)
     found, left = (Links([], [], [] if labels else None, []) for _ in range(2))
     at, many = 0, _FEWEST
@@ -47,7 +47,7 @@ async def follow_bit_by_bit(wires: Wires, visit: Visit, turn: Turn, parsed: Pars
         at += many
         took = clock.now() - began
         many = min(many * 2, _AT_ONCE) if took < _SHORT else max(many // 2, _FEWEST) if took > _LONG else many
-        await Ask(_later)
+        await Ask(later)
     return found, left
 
 
@@ -70,7 +70,7 @@ def _add(found: Links, more: Links) -> None:
         found.labels.extend(more.labels)
 
 
-def _later(done: Callable[[None], None]) -> None:
+def later(done: Callable[[None], None]) -> None:
     """Go on when others had their turn; on a virtual clock there is nobody else."""
     try:
         events = asyncio.get_running_loop()

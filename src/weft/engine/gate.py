@@ -3,6 +3,8 @@ visited.
 
 A crawl of public seeds is not led by a link, a redirect or a name server to loopback, private or other special
 addresses. Without a contact nothing but this machine is crawled: a webmaster must be able to complain to somebody.
+
+`ADDRESS` has the rules, in the order in which they are asked.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from weft.frontier.rules import Moment, Rule, first_refusal
 from weft.model import Reason
 from weft.settings import header_complaint, setting
 from weft.urls import Allowed, Unusable, is_loopback, literal_address, normal_form, refused_range, special_range
@@ -76,34 +79,49 @@ class Gate:
             special = special_range(literal) if literal else None
             if special is not None:
                 allowed = allowed.with_range(special)
-        self._allowed = allowed
-        self._anonymous = not (identity.contact or identity.agent)
-        self._forbidden: tuple[Network, ...] = ()
+        self.allowed = allowed
+        self.anonymous = not (identity.contact or identity.agent)
+        self.forbidden: tuple[Network, ...] = ()
         self._known: dict[str, Reason | None] = {}  # a site is visited again and again, and its address with it
 
     def forbid(self, ranges: tuple[Network, ...]) -> None:
         """Visit no address of these ranges any more."""
-        if ranges != self._forbidden:
-            self._forbidden = ranges
+        if ranges != self.forbidden:
+            self.forbidden = ranges
             self._known.clear()
 
     def forbids(self, address: str) -> bool:
         """Was an address forbidden while it is being visited?"""
-        return bool(self._forbidden) and self.refusal(address) is not None
+        return bool(self.forbidden) and self.refusal(address) is not None
 
     def refusal(self, address: str) -> Reason | None:
         """Why an address is not visited."""
         if address not in self._known:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known[address] = self._judge(address)
+            self._known[address] = first_refusal(ADDRESS, self, address)
         return self._known[address]
 
-    def _judge(self, address: str) -> Reason | None:
-        if self._forbidden and any(ipaddress.ip_address(address) in network for network in self._forbidden):
-            return Reason.BLACKLISTED
-        if refused_range(address, self._allowed) is not None:
-            return Reason.ADDRESS
-        if self._anonymous and not is_loopback(address):
-            return Reason.CONTACT
-        return None
+
+def _on_blacklist(gate: Gate, address: str) -> bool:
+    return bool(gate.forbidden) and any(ipaddress.ip_address(address) in network for network in gate.forbidden)
+
+
+def _special(gate: Gate, address: str) -> bool:
+    return refused_range(address, gate.allowed) is not None
+
+
+def _unasked(gate: Gate, address: str) -> bool:
+    return gate.anonymous and not is_loopback(address)
+
+
+ADDRESS: tuple[Rule[Gate, str], ...] = (
+    Rule(Reason.BLACKLISTED, Moment.ADDRESS, "the address: ranges of `weft blacklist`", _on_blacklist),
+    Rule(
+        Reason.ADDRESS,
+        Moment.ADDRESS,
+        "the address: `allow_address`, and the ranges of seeds that are addresses themselves",
+        _special,
+    ),
+    Rule(Reason.CONTACT, Moment.ADDRESS, "the address, where there is neither `contact` nor `agent`", _unasked),
+)

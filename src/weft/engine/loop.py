@@ -1,11 +1,12 @@
 """The loop: the way of a page, from its turn to its outcome. This is the place to start reading.
 
-    frontier.visit ─▶ resolve ─▶ frontier.enter ─▶ robots.txt ─▶ ┌ frontier.turn ─▶ fetch ─▶ parse ─▶ settle ─▶ store ┐
-          ▲                                                      └───────────────── up to k pages ◀──────────────────┤
-          └──────────────────── the site rests for its wait ◀──────────────────────── frontier.leave ◀───────────────┘
+    frontier.visit ─▶ resolve ─▶ frontier.enter ─▶ robots.txt ─▶ ┌ turn ─▶ fetch ─▶ parse ─▶ judge ─▶ conclude ┐
+          ▲                                                      └────────────── up to k pages ◀──────────────┤
+          └──────────────────── the site rests for its wait ◀───────────────────── frontier.leave ◀───────────┘
 
-A visit is one coroutine and one connection. Everything between two awaits happens at once, so a page's record, its
-row, its links and its outcome are always in the same commit.
+A visit is one coroutine and one connection. What came of a page is judged by a pure function (`outcome`), and all that
+follows from it is done in one place (`conclusion`): links, application, record, row, frontier, event. Everything
+between two awaits happens at once, so these are always in the same commit.
 """
 
 from __future__ import annotations
@@ -14,29 +15,24 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from weft.engine.application import FetchedPage, Request
+from weft.engine.conclusion import Conclusion
+from weft.engine.doubt import counts
 from weft.engine.drive import Ask, Driver
-from weft.engine.exchange import UNREACHED, is_lost, keeps_open, nothing_came, pause_of, redirect_of, verdict
-from weft.engine.following import follow_bit_by_bit, is_long
-from weft.engine.marker import Marker
+from weft.engine.following import follow_bit_by_bit, is_long, later
+from weft.engine.outcome import UNREACHED, is_lost, nothing_came, redirect_of, verdict
 from weft.engine.probing import Probing, Way
-from weft.engine.robots import ask_robots, note_unsent
+from weft.engine.robots import ask_robots
 from weft.engine.wires import Wires
-from weft.fetch.headers import header_values
 from weft.fetch.transport import Connection
 from weft.frontier.discovery import Links
-from weft.frontier.log import Entry
 from weft.frontier.schedule import Visit
 from weft.frontier.special import Special
-from weft.model import FIRST_REQUISITE, Kind, Page, Parsed, Reason, Turn
+from weft.model import Kind, Page, Parsed, Reason, Turn
 from weft.parse.tags import LargePage
-from weft.urls import fingerprint, literal_address, normal_form, origin_of
+from weft.urls import literal_address
 
+_LONGEST_PUMP = 0.01  # seconds in which visits begin one after the other before others have their turn
 _APART = Parsed("", "", "", "", "", [], [], follow=False, reason=None)  # stands for what is not known yet
-
-
-def _clear(marker: Marker, page: int, _done: None) -> None:
-    marker.clear(page)
 
 
 class Loop:
@@ -50,12 +46,12 @@ class Loop:
         self._driver = Driver(on_failure, self.pump)
         self._pumping = False
         self._again = False
+        self._soon = False  # the pump goes on when others had their turn
         self.stopping = False
         self.lease = math.inf  # visits begin until then
         self._suspects = wires.frontier.found.wildcards.suspects  # domains that may have any name
+        self._conclusion = Conclusion(wires)
         self._probing = Probing(wires, self._driver, self._visit, self._reach)
-        if wires.application is not None:
-            wires.frontier.on_refused = self._refused
 
     def __repr__(self) -> str:
         return f"Loop({self._driver.active} visits under way{', stopping' if self.stopping else ''})"
@@ -73,21 +69,29 @@ class Loop:
         return self.active == 0 and (not self._wires.outage.lasts or self._wires.frontier.exhausted)
 
     def pump(self) -> None:
-        """Begin every visit that may begin now."""
+        """Begin every visit that may begin now; where that takes long, some now and others soon."""
         self._again = True
-        if self._pumping:
+        if self._pumping or self._soon:
             return
         self._pumping = True
-        while self._again:
+        until = self._wires.clock.now() + _LONGEST_PUMP
+        while self._again and not self._soon:
             self._again = False
-            while (visit := self._next()) is not None:
+            while not self._soon and (visit := self._next()) is not None:
                 self._driver.run(self._visit(visit))
+                if self._wires.clock.now() > until:
+                    self._soon = True
+                    later(self._pump_on)
             if not self._wires.outage.calm and self._wires.outage.lasts and self._may_begin():
                 self._probing.look()
         while self._suspects:
             self._driver.run(self._suspect(self._suspects.pop()))
         self._pumping = False
         self._on_pumped()
+
+    def _pump_on(self, _nothing: None) -> None:
+        self._soon = False
+        self.pump()
 
     def next_event(self) -> float | None:
         """When something will change by itself."""
@@ -107,6 +111,10 @@ class Loop:
         self.stopping = True
         self._wires.outage.let_go()
 
+    def give_up_unknown(self) -> None:
+        """Conclude what an earlier run sent, and must not send twice."""
+        self._conclusion.give_up_unknown()
+
     async def _suspect(self, domain: str) -> None:
         """A domain has many sites: ask whether its name servers know any name."""
         wild = await self._wires.network.is_wildcard(domain)
@@ -117,59 +125,77 @@ class Loop:
         self.stopping = True
         self._driver.close()
 
-    async def _visit(self, visit: Visit) -> None:  # noqa: C901
+    async def _visit(self, visit: Visit) -> None:
         """One connection to one site: robots.txt where it is due, then up to k pages."""
-        frontier, network, site = self._wires.frontier, self._wires.network, visit.site
+        frontier, network = self._wires.frontier, self._wires.network
         turn = frontier.turn(visit) if visit.errand is None else None
         connection: Connection | None = None
-        took = pause = 0.0
         try:
             if turn is None and visit.errand is None:
                 return
             if turn is not None and frontier.specials.of and not await self._promised(visit, turn):
                 return
-            address, reason, ours = await self._reach(visit)
-            if reason is not None:
-                pause = await self._not_entered(visit, turn, address, reason, ours)
+            if not await self._enter(visit, turn):
                 return
-            if not frontier.enter(visit, address):
-                self._probing.no_place(visit)
+            answered = (lambda: frontier.answered(visit)) if visit.gap else None
+            connection = network.connect(visit, visit.address, answered)
+            if visit.errand is not None or frontier.robots_due(visit.site, visit.scheme):
                 if turn is not None:
                     frontier.give_back(visit, turn)
-                return
-            connection = network.connect(visit, address, (lambda: frontier.answered(visit)) if visit.gap else None)
-            if visit.errand is not None or frontier.robots_due(site, visit.scheme):
-                if turn is not None:
-                    frontier.give_back(visit, turn)
-                go_on, pause = await ask_robots(self._wires, visit, connection)
-                turn = frontier.turn(visit) if go_on else None
+                turn = frontier.turn(visit) if await ask_robots(self._wires, visit, connection) else None
             while turn is not None:
-                special = frontier.specials.get(turn.page) if frontier.specials.of else None
-                if special is not None and not self._may_send(turn, special):
-                    frontier.give_back(visit, turn)
+                page = await self._fetch(visit, connection, turn)
+                if page is None:
                     break
-                request = self._wires.asker.page(
-                    site, turn, special, last=visit.pages >= frontier.per_visit(site), now=self._wires.clock.wall()
-                )
-                page = await network.fetch(connection, request)
-                if page is None or (is_lost(page) and not await self._wires.counts(visit, turn, page)):
-                    frontier.give_back(visit, turn)
-                    pause = self._probing.rest(visit)
-                    break
-                took = page.took
-                parsed = self._read(turn, page)
+                parsed, followed = self._read(turn, page), None
                 if parsed is _APART:
                     parsed = await self._read_apart(turn, page)
-                if turn.kind == Kind.REDIRECT and turn.depth == 0 and parsed is not None:
-                    frontier.arrive(site, turn.url)  # a seed's; before its links are looked at
-                followed = None
-                if parsed is not None and is_long(self._wires, parsed):
-                    followed = await follow_bit_by_bit(self._wires, visit, turn, parsed)
-                turn, pause = self._settle(visit, connection, turn, page, parsed, followed)
+                if parsed is not None and (turn.depth == 0 or is_long(self._wires, parsed)):
+                    followed = await self._follow_first(visit, turn, parsed)
+                outcome = self._conclusion.judge(visit, turn, page, parsed)
+                turn = self._conclusion.conclude(visit, connection, outcome, followed, stopping=self.stopping)
+                if frontier.may_begin and outcome.reason not in UNREACHED:  # the page led to a site that was idle
+                    self.pump()
         finally:
             if connection is not None:
                 network.close(connection)
-            frontier.leave(visit, took=took, pause=pause)
+            frontier.leave(visit)
+
+    async def _enter(self, visit: Visit, turn: Turn | None) -> bool:
+        """Find the site's address, and a place there; False where the visit ends before it began."""
+        frontier = self._wires.frontier
+        address, reason, ours = await self._reach(visit)
+        if reason is not None:
+            await self._not_entered(visit, turn, address, reason, ours)
+            return False
+        if frontier.enter(visit, address):
+            return True
+        self._probing.no_place(visit)
+        if turn is not None:
+            frontier.give_back(visit, turn)
+        return False
+
+    async def _fetch(self, visit: Visit, connection: Connection, turn: Turn) -> Page | None:
+        """Ask for a page; None where that cannot be done on this connection, or does not count."""
+        wires, frontier, site = self._wires, self._wires.frontier, visit.site
+        special = frontier.specials.get(turn.page) if frontier.specials.of else None
+        if special is not None and not self._may_send(turn, special):
+            frontier.give_back(visit, turn)
+            return None
+        last = visit.pages >= frontier.per_visit(site)
+        request = wires.asker.page(site, turn, special, last=last, now=wires.clock.wall())
+        page = await wires.network.fetch(connection, request)
+        if page is None or (is_lost(page) and not await counts(wires, visit, turn, page)):
+            frontier.give_back(visit, turn)
+            visit.pause = self._probing.rest(visit)
+            return None
+        return page
+
+    async def _follow_first(self, visit: Visit, turn: Turn, parsed: Parsed) -> tuple[Links, Links] | None:
+        """What comes before a page is concluded: a seed's redirect lets in where it leads, and many links take time."""
+        if turn.kind == Kind.REDIRECT and turn.depth == 0:
+            self._wires.frontier.arrive(visit.site, turn.url)
+        return await follow_bit_by_bit(self._wires, visit, turn, parsed) if is_long(self._wires, parsed) else None
 
     async def _promised(self, visit: Visit, turn: Turn) -> bool:
         """Have it on disk that what must be sent once is about to be, before anything is opened; False where the crawl
@@ -213,16 +239,16 @@ class Loop:
         network.mistrust(host)  # names change, and name servers lie: it is asked for anew
         return Way(answer.addresses[0], Reason.DNS_SPECIAL)
 
-    async def _not_entered(self, visit: Visit, turn: Turn | None, address: str, reason: Reason, ours: str) -> float:
-        """A site has no address, or none that may be visited: the pause that it gets."""
-        frontier = self._wires.frontier
+    async def _not_entered(self, visit: Visit, turn: Turn | None, address: str, reason: Reason, ours: str) -> None:
+        """A site has no address, or none that may be visited."""
+        wires, frontier = self._wires, self._wires.frontier
         if reason in UNREACHED:
             owner = None if visit.errand is None else frontier.owner(visit.errand)
             site = owner or visit.site
-            stands = await self._wires.outage.stands(
+            stands = await wires.outage.stands(
                 frontier.before(site, turn),
                 reason,
-                self._wires.clock.now(),
+                wires.clock.now(),
                 address=address,
                 ours=ours,
                 final=frontier.gives_up(site, turn, reason, of_site=True),
@@ -232,71 +258,12 @@ class Loop:
                     frontier.give_back(visit, turn)
                 if visit.errand is not None:
                     visit.site.errands.insert(0, visit.errand)
-                return self._probing.rest(visit)
-        return self._unreached(visit, turn, None, reason)
-
-    def _settle(
-        self,
-        visit: Visit,
-        connection: Connection,
-        turn: Turn,
-        page: Page,
-        parsed: Parsed | None,
-        followed: tuple[Links, Links] | None,
-    ) -> tuple[Turn | None, float]:
-        """Follow a page's links, write it down, settle its turn; the visit's next turn, and a pause if one is asked
-        for.
-        """
-        wires, frontier, site = self._wires, self._wires.frontier, visit.site
-        now = wires.clock.wall()
-        reason = verdict(page)
-        if reason in UNREACHED:
-            return None, self._unreached(visit, turn, page, reason)
-        if not is_lost(page):
-            wires.outage.reached(site, wires.clock.now())
-        site.failures = 0
-        if page.tls:
-            site.tls = page.tls
-        if "set-cookie" in page.headers:
-            site.jar.store(header_values(page.head, "set-cookie"), now)
-        redirect = redirect_of(page)
-        special = frontier.specials.get(turn.page) if frontier.specials.of else None
-        if parsed is not None and parsed.reason is not None:
-            reason = parsed.reason
-            if reason is Reason.HOSTILE:
-                frontier.strike(site)
-        if redirect is not None and turn.attempt == 1 and fingerprint(redirect) == turn.id and site.jar.cookies:
-            frontier.once_more(visit, turn)  # it redirects to itself to see whether its cookie comes back
-            final = False
-        else:
-            final = not frontier.will_retry(turn, reason)
-            frontier.settle(visit, turn, reason)
-        links = self._follow(visit, turn, page, parsed, redirect, special, followed) if final else 0
-        pause = pause_of(page, wires.politeness, now)
-        frontier.pace.spend(0, len(page.body))
-        ends = pause > 0 or self.stopping or not keeps_open(page) or wires.gate.forbids(visit.address)
-        following = None if ends else frontier.turn(visit)
-        closed_at = None
-        if following is None:
-            wires.network.close(connection)
-            closed_at = wires.clock.wall()
-        wires.record(
-            visit,
-            turn,
-            page,
-            parsed,
-            reason=reason,
-            final=final,
-            closed_at=closed_at,
-            redirect=redirect,
-            links=links,
-            pause=pause,
-        )
-        if turn.id in wires.marker.suspects:
-            frontier.after_commit(partial(_clear, wires.marker, turn.id))
-        if frontier.may_begin:  # the page led to a site that was idle
-            self.pump()
-        return following, pause
+                visit.pause = self._probing.rest(visit)
+                return
+        outcome = None
+        if turn is not None:
+            outcome = self._conclusion.judge(visit, turn, nothing_came(turn, reason, wires.clock.wall()), None)
+        self._conclusion.not_reached(visit, outcome, reason)
 
     def _read(self, turn: Turn, page: Page) -> Parsed | None:
         """What is in a page: None where nothing is to be read, `_APART` where a process of its own must do it.
@@ -327,125 +294,3 @@ class Loop:
             await Ask(self._wires.frontier.after_commit)
         reading: Ask[Parsed] = Ask(partial(self._wires.apart.parse, page, turn.kind))
         return await reading
-
-    def _follow(
-        self,
-        visit: Visit,
-        turn: Turn,
-        page: Page,
-        parsed: Parsed | None,
-        redirect: str | None,
-        special: Special | None,
-        followed: tuple[Links, Links] | None,
-    ) -> int:
-        """Offer what a page leads to, unless that is done; the number of its links."""
-        wires, frontier = self._wires, self._wires.frontier
-        if redirect is not None:
-            kept = turn.kind >= FIRST_REQUISITE or turn.kind == Kind.MAP
-            kind = turn.kind if kept else Kind.REDIRECT
-            steps = turn.steps + 1 if kept or turn.kind == Kind.REDIRECT else 1
-            if wires.application is not None:
-                wires.application.redirected(turn.url, redirect)
-            target = fingerprint(redirect)
-            if special is not None and special.body is not None:
-                target = self._follow_post(turn, page, redirect, special, steps)
-            else:
-                frontier.follow_redirect(turn, redirect, kind, steps)
-            wires.store.note_links(turn.id, [target], [Kind.REDIRECT])
-            frontier.redirected(turn, redirect)
-            return 1
-        application = wires.application
-        if application is not None and turn.kind < FIRST_REQUISITE:
-            if parsed is None:
-                wanted = application.failed(turn.url, str(verdict(page)))
-            else:
-                wanted = application.visited(FetchedPage(turn, page, parsed, wires.parser))
-            self._request(turn.url, turn.depth, turn.id, wanted)
-        if parsed is None:
-            return 0
-        if parsed.left_out:
-            frontier.refused[Reason.PAGE_LINKS] += parsed.left_out
-        obeyed = parsed.follow or frontier.obeys(visit.site)
-        found, left = followed or frontier.found.follow(
-            visit.site, turn, parsed, offered=application is None, obeyed=obeyed
-        )
-        wires.store.note_links(turn.id, found.targets, found.kinds, labels=found.labels)
-        wires.store.note_links(turn.id, left.targets, left.kinds, nofollow=True, labels=left.labels)
-        frontier.visited(turn, found)
-        return len(found.targets) + len(left.targets)
-
-    def _follow_post(self, turn: Turn, page: Page, redirect: str, special: Special, steps: int) -> int:
-        """Follow the redirect of a POST as browsers do; the id of where it leads.
-
-        307 and 308 ask for the same again elsewhere, which is done where nobody else would get it; the others ask for
-        a GET, also of a page that was fetched before: the POST may have changed what is there.
-        """
-        frontier = self._wires.frontier
-        if page.status in (307, 308):
-            if origin_of(redirect) == origin_of(turn.url):
-                frontier.request(redirect, special, turn.depth, turn.id, kind=Kind.REDIRECT, steps=steps)
-            return special.id(redirect)
-        if not frontier.knows(redirect):
-            frontier.offer(redirect, Kind.REDIRECT, turn.depth, turn.id, steps=steps)
-            return fingerprint(redirect)
-        again = Special({}, None, repeat=True, after=turn.id)
-        frontier.request(redirect, again, turn.depth, turn.id, kind=Kind.REDIRECT, steps=steps)
-        return again.id(redirect)
-
-    def _request(self, base: str, depth: int, via: int, requests: list[Request | str]) -> None:
-        """Offer what an application asks for; it is told at once what a rule refuses, and may ask for another."""
-        application, frontier = self._wires.application, self._wires.frontier
-        while requests and application is not None:
-            request = requests.pop(0)
-            text, priority = (request, 0.0) if isinstance(request, str) else (request.url, request.priority)
-            special = None if isinstance(request, str) else request.special
-            url = normal_form(text, base)
-            reason: Reason | None = Reason.NOT_A_URL
-            if type(url) is str:
-                if special is None:
-                    reason = frontier.offer(url, Kind.REQUEST, depth + 1, via, priority)
-                else:
-                    reason = frontier.request(url, special, depth + 1, via, priority)
-            if reason is not None:
-                requests += application.failed(text, reason.value)
-
-    def _refused(self, entry: Entry, reason: Reason) -> None:
-        """A page whose turn had come is not fetched, by a rule: the application hears of it."""
-        if self._wires.application is not None and entry.kind < FIRST_REQUISITE:
-            wanted = self._wires.application.failed(entry.url, reason.value)
-            self._request(entry.url, entry.depth, fingerprint(entry.url), wanted)
-
-    def give_up_unknown(self) -> None:
-        """What an earlier run sent, and must not send twice, has failed where its outcome was lost: say so."""
-        wires, frontier = self._wires, self._wires.frontier
-        reason = Reason.OUTCOME_UNKNOWN
-        unknown, frontier.unknown = frontier.unknown, []
-        for turn in unknown:
-            visit = Visit(0, frontier.give_up(turn), None, 0.0)
-            page = nothing_came(turn, reason, wires.clock.wall())
-            if wires.application is not None:
-                self._request(turn.url, turn.depth, turn.id, wires.application.failed(turn.url, reason.value))
-            wires.record(visit, turn, page, reason=reason, final=True)
-
-    def _unreached(self, visit: Visit, turn: Turn | None, page: Page | None, reason: Reason) -> float:
-        """The site was not reached, or may not be: write it down; the pause that the site gets."""
-        wires, frontier, site = self._wires, self._wires.frontier, visit.site
-        frontier.give_up_errands(visit)
-        own = visit.errand is not None and visit.errand.owner == site.name
-        if visit.errand is not None:
-            note_unsent(wires, visit, visit.errand.url, reason)
-        if turn is not None:
-            page = page or nothing_came(turn, reason, wires.clock.wall())
-            if reason is Reason.TLS and page.tls and site.tls == "" and not wires.verify_tls:
-                # Its certificate is looked at once. What is wrong with it is noted, and the next visit takes it as
-                # it is.
-                site.tls = page.tls
-                frontier.once_more(visit, turn)
-                wires.record(visit, turn, page, reason=reason, final=False, closed_at=wires.clock.wall())
-                return 0.0
-            final = not frontier.will_retry(turn, reason)
-            frontier.settle(visit, turn, reason)
-            if final and wires.application is not None and turn.kind < FIRST_REQUISITE:
-                self._request(turn.url, turn.depth, turn.id, wires.application.failed(turn.url, reason.value))
-            wires.record(visit, turn, page, reason=reason, final=final, closed_at=wires.clock.wall())
-        return frontier.failed(site) if own or reason in UNREACHED else 0.0

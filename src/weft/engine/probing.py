@@ -12,14 +12,15 @@ from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
 
 from weft.engine.drive import Ask, Driver
-from weft.engine.exchange import LOST, verdict
 from weft.engine.outage import PATIENCE
+from weft.engine.outcome import LOST, cut_of, verdict
 from weft.engine.wires import Wires
+from weft.engine.writing import write_down
 from weft.events import OutageBegan, OutageEnded
 from weft.fetch.transport import Connection
 from weft.frontier.schedule import Visit
 from weft.frontier.undoing import Before
-from weft.model import Kind, Reason, Turn
+from weft.model import Kind, Outcome, Reason, Turn
 from weft.urls import fingerprint
 
 _MOST_BYTES = 65_536  # of a robots.txt that nobody reads
@@ -144,7 +145,6 @@ class Probing:
         """Ask a site that answered before for its robots.txt, and see whether it does."""
         wires, site, now = self._wires, visit.site, self._wires.clock.now
         connection: Connection | None = None
-        took = 0.0
         visit.scheme = "https" if site.tls else "http"
         url = f"{visit.scheme}://{site.name}/robots.txt"
         try:
@@ -159,10 +159,11 @@ class Probing:
                 page = await wires.network.fetch(connection, request)
                 if page is None:
                     return
-                took, ours = page.took, page.ours
+                visit.took, ours = page.took, page.ours
                 reason = page.reason if page.reason in LOST else None
                 turn = Turn(-1, fingerprint(url), url, 0, Kind.ROBOTS, 0, 1)
-                wires.record(visit, turn, page, reason=verdict(page), final=True, closed_at=wires.clock.wall())
+                outcome = Outcome(turn, page, None, verdict(page), cut=cut_of(page))
+                write_down(wires, visit, outcome, closed_at=wires.clock.wall())
             if reason is None:
                 wires.outage.reached(site, now())
             else:
@@ -170,7 +171,7 @@ class Probing:
         finally:
             if connection is not None:
                 wires.network.close(connection)
-            wires.frontier.leave(visit, took=took)
+            wires.frontier.leave(visit)
 
     def _on_begin(self, cause: str, failures: list[Before]) -> None:
         wires = self._wires

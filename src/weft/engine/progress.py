@@ -9,9 +9,10 @@ import msgspec
 
 from weft.clock import Clock
 from weft.events import Event, Fault, Fetched, OutageBegan, OutageEnded
-from weft.model import FIRST_REQUISITE, Kind, Reason
+from weft.model import FIRST_REQUISITE, Kind, Outcome, Reason
 from weft.parse.media import Wanted, plain_type
 
+_ROBOTS = int(Kind.ROBOTS)
 _WINDOW = 10.0  # seconds over which a rate is taken
 _OF_ALL = ("seconds", "cut_at", "outage_seconds")  # workers run at the same time: the longest time counts
 
@@ -29,6 +30,8 @@ class Counts(msgspec.Struct):
     fetches: int = 0  # tried in all
     bytes: int = 0
     duplicates: int = 0
+    copies: int = 0  # contents that two workers stored, because neither knew yet of the other's
+    unremembered: int = 0  # contents that are stored whenever they come: there is no room to remember more
     redirects: int = 0
     faults: int = 0  # of weft itself
     application_faults: int = 0
@@ -44,7 +47,9 @@ class Counts(msgspec.Struct):
     reasons: dict[str, int] = {}  # failures, by reason; those of robots.txt that keep a site from being visited, too
     refused: dict[str, int] = {}  # by rule
     statuses: dict[int, int] = {}
-    truncated: dict[str, int] = {}  # pages whose content was cut by a limit of ours: length or time
+    truncated: dict[
+        str, int
+    ] = {}  # pages whose content was cut by a limit of ours: length or time; or whose coding breaks off
     parts_truncated: dict[str, int] = {}
     robots_truncated: dict[str, int] = {}  # robots.txt files: by what RFC 9309 wants to be read at least
     cut_at: int = 0  # bytes: the limit of the last run
@@ -132,27 +137,28 @@ class Progress:
         """Take an event."""
         counts = self.counts
         if isinstance(event, Fetched):
-            kind = event.turn.kind
+            outcome = event.outcome
+            kind, page, reason = outcome.turn.kind, outcome.page, outcome.reason
             counts.fetches += 1
-            counts.bytes += len(event.page.body)
-            counts.downloading += event.page.took
+            counts.bytes += len(page.body)
+            counts.downloading += page.took
             if event.rest is not None:
                 counts.visits += 1
                 counts.resting += event.rest
-            if kind == Kind.ROBOTS:
+            if kind == _ROBOTS:
                 counts.robots += 1
-                if event.reason is not None and event.reason is not Reason.STATUS_4XX:
-                    counts.count(event.reason)  # the site cannot be visited, and its pages wait
+                if reason is not None and reason is not Reason.STATUS_4XX:
+                    counts.count(reason)  # the site cannot be visited, and its pages wait
                 return
-            if event.reason is not None or event.page.truncated:
-                self._not_whole(event)
+            if reason is not None or page.truncated or not (outcome.parsed is None or outcome.parsed.whole):
+                self._not_whole(outcome)
             if kind >= FIRST_REQUISITE:
                 self._part(event)
-            elif event.final:
+            elif outcome.final:
                 counts.pages += 1
-                status = event.page.status
+                status = page.status
                 counts.statuses[status] = counts.statuses.get(status, 0) + 1
-                if event.reason is None:
+                if reason is None:
                     counts.good += status < 300
                     counts.duplicates += event.duplicate and status < 300
                     counts.redirects += 300 <= status < 400
@@ -166,26 +172,29 @@ class Progress:
         elif isinstance(event, OutageEnded):
             counts.outage_seconds += event.seconds
 
-    def _not_whole(self, event: Fetched) -> None:
+    def _not_whole(self, outcome: Outcome) -> None:
         """A fetch failed, or its content was cut."""
-        counts, cut = self.counts, event.page.truncated
-        if event.reason is not None:
-            counts.count(event.reason)
-            if event.reason is Reason.TYPE:
-                said = plain_type(event.page.headers.get("content-type", ""))
+        counts, page, cut = self.counts, outcome.page, outcome.page.truncated
+        if not cut and outcome.parsed is not None and not outcome.parsed.whole:
+            cut = "coding"
+        if outcome.reason is not None:
+            counts.count(outcome.reason)
+            if outcome.reason is Reason.TYPE:
+                said = plain_type(page.headers.get("content-type", ""))
                 counts.unwanted[said] = counts.unwanted.get(said, 0) + 1
-        if event.final and cut:
-            cuts = counts.truncated if event.turn.kind < FIRST_REQUISITE else counts.parts_truncated
+        if outcome.final and cut:
+            cuts = counts.truncated if outcome.turn.kind < FIRST_REQUISITE else counts.parts_truncated
             cuts[cut] = cuts.get(cut, 0) + 1
 
     def _part(self, event: Fetched) -> None:
         """A part of a page was fetched."""
-        if event.final:
-            counts = self.counts
+        outcome = event.outcome
+        if outcome.final:
+            counts, good = self.counts, outcome.reason is None and outcome.page.status < 300
             counts.parts += 1
-            counts.parts_failed += event.reason is not None
-            counts.parts_good += event.reason is None and event.page.status < 300
-            counts.parts_duplicates += event.duplicate and event.page.status < 300
+            counts.parts_failed += outcome.reason is not None
+            counts.parts_good += good
+            counts.parts_duplicates += event.duplicate and outcome.page.status < 300
 
     def sample(self) -> None:
         """Look at the clock, about once a second."""

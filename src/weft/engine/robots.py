@@ -14,25 +14,21 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from weft.engine.exchange import UNREACHED, is_lost, keeps_open, nothing_came, pause_of, redirect_of, verdict
+from weft.engine.doubt import counts
+from weft.engine.outcome import UNREACHED, cut_of, is_lost, keeps_open, nothing_came, pause_of, redirect_of, verdict
 from weft.engine.wires import Wires
+from weft.engine.writing import write_down
 from weft.fetch.transport import Connection
+from weft.frontier.rules import forbidden
 from weft.frontier.schedule import Visit
 from weft.frontier.sites import Errand, RobotsRecord
-from weft.model import Kind, Page, Reason, Turn
-from weft.parse.decode import decode_content
+from weft.model import Kind, Outcome, Page, Reason, Turn
+from weft.parse.decode import undo_codings
 from weft.parse.robots import READ_AT_LEAST
 from weft.urls import fingerprint, origin_of
 
 MOST_HOPS = 5
 _no_text = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]").search
-
-
-class Learned(NamedTuple):
-    """What came of asking for robots.txt."""
-
-    go_on: bool  # the visit may fetch pages on its connection
-    pause: float  # what the site must be left alone for, beside its wait
 
 
 class _Found(NamedTuple):
@@ -44,53 +40,69 @@ class _Found(NamedTuple):
     cut: bool = False  # the file has more than is read
 
 
-_END = Learned(go_on=False, pause=0.0)
+async def ask_robots(wires: Wires, visit: Visit, connection: Connection) -> bool:
+    """Fetch the robots.txt of the visit's site, or the one that it was sent for; may the visit fetch pages then?
 
-
-async def ask_robots(wires: Wires, visit: Visit, connection: Connection) -> Learned:
-    """Fetch the robots.txt of the visit's site, or the one that it was sent for."""
+    What the site must be left alone for, beside its wait, is the visit's pause.
+    """
     errand = visit.errand or Errand(_own(visit), 0, visit.site.name, visit.scheme)
-    url = errand.url
-    refused = wires.frontier.scope.forbids(url) if errand.hops else None  # the rules may have changed on its way
+    refused = (
+        forbidden(wires.frontier.scope, errand.url) if errand.hops else None
+    )  # the rules may have changed on its way
     if refused is not None:
-        note_unsent(wires, visit, url, refused)
-        return _fail(wires, visit, (errand,), refused)
-    same = [each for each in visit.site.errands if each.url == url]  # others that wait for the very file
-    for hop in range(errand.hops, MOST_HOPS + 1):
-        request = wires.asker.robots(visit.site, url, most=READ_AT_LEAST, now=wires.clock.wall())
+        note_unsent(wires, visit, errand.url, refused)
+        _fail(wires, visit, (errand,), refused)
+        return False
+    while True:
+        request = wires.asker.robots(visit.site, errand.url, most=READ_AT_LEAST, now=wires.clock.wall())
         page = await wires.network.fetch(connection, request)
         if page is None:  # the server has closed the connection: the next visit goes on where this one ends
-            wires.frontier.send(Errand(url, hop, errand.owner, errand.scheme))
-            return _END
+            wires.frontier.send(errand)
+            return False
         if is_lost(page):
-            if not await wires.counts(visit, _turn(url), page):  # it is as if nothing had been asked
-                if visit.errand is not None or hop:
-                    wires.frontier.send(Errand(url, hop, errand.owner, errand.scheme))
-                return _END
+            if not await counts(wires, visit, _turn(errand.url), page):  # it is as if nothing had been asked
+                if visit.errand is not None or errand.hops:
+                    wires.frontier.send(errand)
+                return False
         else:
             wires.outage.reached(visit.site, wires.clock.now())
         found = _read(wires, page)
-        _record(wires, visit, page, found)
-        if page.reason is Reason.TLS and visit.site.tls == "" and page.tls and not wires.verify_tls:
-            visit.site.tls = page.tls  # its certificate is looked at once; the next visit takes it as it is
-            wires.frontier.send(Errand(url, hop, errand.owner, errand.scheme))
-            return _END
-        pause = pause_of(page, wires.politeness, wires.clock.wall())
-        if found.reason is not None:
-            return _fail(wires, visit, (errand, *same), found.reason, pause)
-        if found.redirect is None or hop == MOST_HOPS:
-            return _learn(wires, visit, (errand, *same), page, found)
-        if origin_of(found.redirect) != origin_of(url) or not keeps_open(page):
-            wires.frontier.send(Errand(found.redirect, hop + 1, errand.owner, errand.scheme))
-            return _END
-        url = found.redirect
-    raise AssertionError("the last hop returns")
+        further = _take(wires, visit, errand, page, found)
+        over = further is False or not keeps_open(page)
+        reason = verdict(page) or found.reason
+        outcome = Outcome(_turn(page.url), page, None, reason, found.redirect, cut_of(page), visit.pause)
+        write_down(wires, visit, outcome, closed_at=wires.clock.wall() if over else None)
+        if isinstance(further, bool):
+            return further
+        errand = further
+
+
+def _take(wires: Wires, visit: Visit, errand: Errand, page: Page, found: _Found) -> Errand | bool:
+    """Take in an answer: what to ask for next on this connection, or whether the visit may fetch pages now."""
+    if page.reason is Reason.TLS and visit.site.tls == "" and page.tls and not wires.verify_tls:
+        visit.site.tls = page.tls  # its certificate is looked at once; the next visit takes it as it is
+        wires.frontier.send(errand)
+        return False
+    visit.pause = pause_of(page, wires.politeness, wires.clock.wall())
+    same = [each for each in visit.site.errands if each.url == errand.url]  # others that wait for the very file
+    if found.reason is not None:
+        _fail(wires, visit, (errand, *same), found.reason)
+        return False
+    if found.redirect is None or errand.hops == MOST_HOPS:
+        visit.pause = 0.0
+        return _learn(wires, visit, (errand, *same), page, found)
+    further = Errand(found.redirect, errand.hops + 1, errand.owner, errand.scheme)
+    if origin_of(found.redirect) != origin_of(errand.url) or not keeps_open(page):
+        wires.frontier.send(further)
+        visit.pause = 0.0
+        return False
+    return further
 
 
 def note_unsent(wires: Wires, visit: Visit, url: str, reason: Reason) -> None:
     """Write down that a robots.txt was not asked for, and why."""
     turn = _turn(url)
-    wires.record(visit, turn, nothing_came(turn, reason, wires.clock.wall()), reason=reason, final=True)
+    write_down(wires, visit, Outcome(turn, nothing_came(turn, reason, wires.clock.wall()), None, reason))
 
 
 def _read(wires: Wires, page: Page) -> _Found:
@@ -103,14 +115,16 @@ def _read(wires: Wires, page: Page) -> _Found:
     if page.status >= 300:
         redirect = redirect_of(page)
         if redirect is not None:
-            return _Found(wires.frontier.scope.forbids(redirect), redirect)
+            return _Found(forbidden(wires.frontier.scope, redirect), redirect)
         # A redirect that says nothing of where to is as good as no file; one to where no web is, is not.
         return _Found(Reason.NOT_A_URL if page.headers.get("location") else None)
     if page.truncated == "time":
         return _Found(Reason.TIMEOUT)
     body, reason = page.body, None
     if coding := page.headers.get("content-encoding", ""):
-        body, reason = decode_content(page.body, coding, READ_AT_LEAST + 1)
+        body, reason, whole = undo_codings(page.body, coding, READ_AT_LEAST + 1)
+        if not whole and not page.truncated:  # what it forbids may stand in what is missing
+            return _Found(Reason.ENCODING)
     if reason is Reason.ENCODING:
         if _no_text(page.body) or not _is_utf8(page.body):
             return _Found(reason)
@@ -130,11 +144,13 @@ def _is_utf8(body: bytes) -> bool:
     return True
 
 
-def _learn(wires: Wires, visit: Visit, errands: tuple[Errand, ...], page: Page, found: _Found) -> Learned:
-    """Take in what was answered, for the sites that it speaks for; and for the one visited, if it is its own, too."""
+def _learn(wires: Wires, visit: Visit, errands: tuple[Errand, ...], page: Page, found: _Found) -> bool:
+    """Take in what was answered, for the sites that it speaks for; and for the one visited, if it is its own, too. May
+    pages of that be fetched now?
+    """
     frontier, site = wires.frontier, visit.site
     # The last of too many redirects is as good as no file.
-    record = RobotsRecord(wires.clock.wall(), True, found.body)
+    record = RobotsRecord(wires.clock.wall(), found.body)
     if found.cut:
         cuts = wires.progress.counts.robots_truncated
         cuts["length"] = cuts.get("length", 0) + 1
@@ -143,11 +159,11 @@ def _learn(wires: Wires, visit: Visit, errands: tuple[Errand, ...], page: Page, 
         for errand in _taken(visit, errands):
             frontier.deliver(errand, record)
     if errands[0].url == _own(visit):
-        frontier.learn_robots(site, visit.scheme, allowed=record.allowed, body=record.body)
-    return Learned(keeps_open(page) and not site.held and not frontier.robots_due(site, visit.scheme), 0.0)
+        frontier.learn_robots(site, visit.scheme, record.body)
+    return keeps_open(page) and not site.held and not frontier.robots_due(site, visit.scheme)
 
 
-def _fail(wires: Wires, visit: Visit, errands: tuple[Errand, ...], reason: Reason, pause: float = 0.0) -> Learned:
+def _fail(wires: Wires, visit: Visit, errands: tuple[Errand, ...], reason: Reason) -> None:
     """It cannot be had: the sites that it speaks for get a pause, as those that cannot be reached."""
     frontier, site = wires.frontier, visit.site
     own = any(errand.owner == site.name for errand in errands)
@@ -159,7 +175,8 @@ def _fail(wires: Wires, visit: Visit, errands: tuple[Errand, ...], reason: Reaso
                 frontier.deliver(errand, None)
         if own:
             frontier.schedule.release(site, wires.clock.now())
-    return Learned(go_on=False, pause=max(pause, frontier.failed(site)) if own or reason in UNREACHED else pause)
+    if own or reason in UNREACHED:
+        visit.pause = max(visit.pause, frontier.failed(site))
 
 
 def _taken(visit: Visit, errands: tuple[Errand, ...]) -> tuple[Errand, ...]:
@@ -175,16 +192,3 @@ def _own(visit: Visit) -> str:
 
 def _turn(url: str) -> Turn:
     return Turn(-1, fingerprint(url), url, 0, Kind.ROBOTS, 0, 1)
-
-
-def _record(wires: Wires, visit: Visit, page: Page, found: _Found) -> None:
-    over = not keeps_open(page)
-    wires.record(
-        visit,
-        _turn(page.url),
-        page,
-        reason=verdict(page) or found.reason,
-        final=True,
-        closed_at=wires.clock.wall() if over else None,
-        redirect=found.redirect,
-    )

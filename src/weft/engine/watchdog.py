@@ -1,27 +1,32 @@
 """The watchdog: starts the workers of a crawl, restarts those that die or hang, and ends with them. In: how to start
 a worker, and how far each is. Out: why the crawl ended, what workers said, and every restart with its cause.
 
+Their number may change while it runs. Who is taken away finishes, and what it held goes to the others, which go on.
+When some are added all finish and start again, so that the load is shared among all of them.
+
 It crawls nothing and holds nothing that a worker needs: when it is killed its workers die with it (the kernel sees
 to that), and the next run goes on from what is on disk.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-
-import msgspec
+from typing import Protocol
 
 from weft.clock import Clock
 from weft.engine.messages import Ear, Messages
 from weft.engine.stopping import Stopping, is_main_thread
 from weft.errors import WeftError
+from weft.frontier.shared.contract import FrontierAwayError, Restart
 from weft.settings import setting
 
 _LOOK = 0.1  # seconds between two looks
+_ASK = 1.0  # seconds between two looks at how many workers are wanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +41,13 @@ class Watching:
     )
 
 
-class Restart(msgspec.Struct, frozen=True):
-    """A worker that was started again."""
+# A worker that fetches keeps a core busy: some more than cores do no harm, many take memory and time from each other.
+MANY_PER_CORE, MOST_PER_CORE = 4, 16
 
-    worker: int
-    at: float  # wall time
-    how: str  # it died: by which signal or exit code
-    cause: str  # what it said last, or that it hung; "" where nobody knows
+
+def most_workers() -> int:
+    """How many workers this machine may have."""
+    return len(os.sched_getaffinity(0)) * MOST_PER_CORE
 
 
 @dataclass(slots=True)
@@ -51,13 +56,34 @@ class _Child:
     process: subprocess.Popen[bytes]
     began: float
     ear: Ear
-    life: float = 0.0  # its last sign, as the global frontier has it
+    life: float = 0.0  # its last sign, on whatever clock
     seen: float = 0.0  # when that changed, by our clock
     deaths: int = 0  # in a row without a sign of life
     restart_at: float | None = None
     done: bool = False
     hung: bool = False  # it was killed for that
+    leaving: bool = False  # it is not started again
     signs: int = field(default=0)
+
+
+class Crew(Protocol):
+    """How many workers there are to be, and what must be done when that changes."""
+
+    def wanted(self) -> int:
+        """How many workers the crawl is to have."""
+        ...
+
+    def fewer(self, workers: int) -> None:
+        """Tell those above to leave; the others go on."""
+        ...
+
+    def left(self, workers: int) -> None:
+        """They are gone: what they held goes to the others."""
+        ...
+
+    def more(self, workers: int) -> None:
+        """None runs: share everything out anew, among so many."""
+        ...
 
 
 class Watchdog:
@@ -74,7 +100,7 @@ class Watchdog:
         messages: Messages,
         on_restart: Callable[[Restart], None] = lambda _restart: None,
         is_over: Callable[[], bool] = lambda: True,
-        locked_by: Callable[[], int | None] = lambda: None,
+        crew: Crew | None = None,
     ) -> None:
         self._start = start
         self._signs = signs  # by worker: when it was heard of last, on whatever clock
@@ -84,10 +110,11 @@ class Watchdog:
         self._hear = messages.pass_on  # every line that a worker writes to its standard error
         self._on_restart = on_restart
         self._is_over = is_over  # has the crawl come to its end, so that a worker may end well?
-        self._locked_by = locked_by  # the process for which all workers wait, if there is one
         self._children = [self._child(number) for number in range(workers)]
+        self._crew = crew
+        self._change: int | None = None  # so many workers there are to be, when those that leave have left
+        self._asked = clock.now()  # when it was last looked how many are wanted
         self._stopping = 0  # how often we were told to
-        self._told_of: int | None = None  # a process that was said to keep workers waiting
         self.why = ""
 
     def __repr__(self) -> str:
@@ -105,7 +132,7 @@ class Watchdog:
         before = {number: signal.signal(number, self._on_signal) for number in signals}
         try:
             with (stopping or Stopping()).heard_by(self._stop):
-                while not all(child.done for child in self._children):
+                while not self._ended():
                     self._look()
                     on_tick()
                     time.sleep(_LOOK)
@@ -117,6 +144,51 @@ class Watchdog:
                 child.ear.close()
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    def _ended(self) -> bool:
+        changes = self._change is not None and not self._stopping
+        return not changes and all(child.done for child in self._children)
+
+    # Another number of workers.
+
+    def _look_at_crew(self, crew: Crew, now: float) -> None:
+        """Begin a change that is wanted, or end one for which nobody is waited any more."""
+        if self._stopping:
+            return
+        try:
+            if self._change is not None:
+                if all(child.done for child in self._children if child.leaving):
+                    self._end_change(crew, self._change)
+            elif now - self._asked >= _ASK:
+                self._asked = now
+                wanted = crew.wanted()
+                if wanted not in (0, len(self._children)):
+                    self._begin_change(crew, wanted)
+        except FrontierAwayError as error:
+            self._say(f"{error.what}; the number of workers changes when it is back")
+
+    def _begin_change(self, crew: Crew, wanted: int) -> None:
+        fewer = wanted < len(self._children)
+        if fewer:
+            crew.fewer(wanted)
+        self._say(f"{wanted} workers are wanted, there are {len(self._children)}")
+        self._change = wanted
+        for child in self._children[wanted:] if fewer else self._children:
+            child.leaving = True
+            if child.restart_at is not None:  # it does not run
+                child.done = True
+            elif not fewer and child.process.poll() is None:
+                child.process.send_signal(signal.SIGTERM)
+
+    def _end_change(self, crew: Crew, wanted: int) -> None:
+        if self._is_over():  # meanwhile: nobody is needed any more
+            self._change = None
+        elif wanted < len(self._children):
+            crew.left(wanted)
+            self._children, self._change = self._children[:wanted], None
+        else:
+            crew.more(wanted)
+            self._children, self._change = [self._child(number) for number in range(wanted)], None
 
     def _on_signal(self, number: int, _frame: object) -> None:
         self._stop("interrupted" if number == signal.SIGINT else "terminated")
@@ -131,6 +203,8 @@ class Watchdog:
 
     def _look(self) -> None:
         now = self._clock.now()
+        if self._crew is not None:
+            self._look_at_crew(self._crew, now)
         signs = self._signs()
         for child in self._children:
             if child.done:
@@ -150,28 +224,16 @@ class Watchdog:
             code = child.process.poll()
             if code is not None:
                 self._died(child, code, now)
-            elif now - max(child.seen, child.began) > self._settings.hung_after and not self._waits(child):
+            elif now - max(child.seen, child.began) > self._settings.hung_after:
                 if not child.hung:
                     self._say(f"worker {child.number} shows no sign of life for {self._settings.hung_after:.0f} s")
                 child.hung = True
                 child.process.kill()
 
-    def _waits(self, child: _Child) -> bool:
-        """Does a worker show no sign of life because another process keeps it from writing? It is let wait: if that is
-        a worker it is ended itself, and if it lasts the worker gives up and says so.
-        """
-        holder = self._locked_by()
-        if holder is None or holder == child.process.pid:
-            return False
-        if holder != self._told_of and holder not in (other.process.pid for other in self._children):
-            self._told_of = holder
-            self._say(f"worker {child.number} waits: the global frontier is locked by process {holder}")
-        return True
-
     def _died(self, child: _Child, code: int, now: float) -> None:
         child.ear.close()
         ended_well = code == 0 and self._is_over()
-        if ended_well or (self._stopping and code not in (1, 2)):
+        if ended_well or ((self._stopping or child.leaving) and code not in (1, 2)):
             child.done = True
             return
         if code in (1, 2):  # it has said why, and another start would come to the same

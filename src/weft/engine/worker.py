@@ -1,9 +1,14 @@
-"""A worker: one process, one event loop, one local frontier. Runs the loop, commits and exchanges once a second, stops
-when told or done.
+"""A worker: one process, one event loop, one local frontier. Runs the loop, commits once a second and tells the global
+frontier, stops when told or done.
 
 A commit has two halves. On the loop, at one moment: everything is written to the outputs, and what changed is packed
 as one record. In a thread beside it: the outputs are synced, then the record is written and synced. Only then does
 the global frontier hear of it, and only when two further commits are there is a full file sealed.
+
+Commits and exchanges are two loops. An exchange follows a commit, in a thread of its own, and no commit waits for it:
+while the global frontier is slow or away, pages are fetched and kept, and what was to be told is told with the first
+exchange that comes to pass. That lasts as long as the lease, which is counted from before the last report that was
+answered: then no visit begins, until the next answer.
 """
 
 from __future__ import annotations
@@ -24,39 +29,49 @@ from weft.engine.stopping import Stopping, is_main_thread
 from weft.engine.wires import Wires
 from weft.errors import WeftError
 from weft.events import Stopped
-from weft.frontier.contract import GlobalFrontier, Orders, Report
+from weft.frontier.shared.contract import Exchanging, FrontierAwayError, Orders, Report
 from weft.store.files import SETTLED
 
 _TICK = 0.01  # seconds: timers that are due closer together than this are served together
+_BIT = 0.01  # seconds of what comes from others that are taken in before visits have their turn
 _LOOK = 0.05  # seconds between two looks at whether something is to be done
 
 
 class Worker:
     """Runs a crawl on an event loop until it is done or told to stop."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         number: int,
         wires: Wires,
         progress: Progress,
         limits: Limits,
-        hub: GlobalFrontier,
+        shared: Exchanging,
         *,
         sync: bool,
         lease: float,
+        beat: Callable[[], None] = lambda: None,
+        say: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self._number = number
         self._wires = wires
         self._progress = progress
         self._limits = limits
-        self._hub = hub
+        self._shared = shared
         self._sync = sync
         self._lease = lease  # seconds for which what it holds is its own, from its last report on
+        self._beat = beat  # called with each commit, as a sign of life
+        self._say = say
         self._loop = Loop(wires, self._on_failure, self._after_pump)
         self._committing = ThreadPoolExecutor(1, thread_name_prefix="commit")
+        self._exchanging = ThreadPoolExecutor(1, thread_name_prefix="exchange")
         self._sealing = ThreadPoolExecutor(1, thread_name_prefix="seal")
         self._sealed: Future[None] | None = None
         self._commits = 0
+        self._committed = asyncio.Event()  # since the last exchange began
+        self._in_exchange = False
+        self._obeying = asyncio.Lock()  # a message is taken in: nothing is committed before all of it is
+        self._away_since: float | None = None  # the global frontier does not answer
         self._hurry = 0.1  # seconds after which an exchange is made ahead of time; longer while none helps
         self._events: asyncio.AbstractEventLoop | None = None
         self._over: asyncio.Future[None] | None = None
@@ -74,18 +89,24 @@ class Worker:
         """
         events = self._events = asyncio.get_running_loop()
         self._over = events.create_future()
+        self._loop.lease = self._wires.clock.now() + self._lease
         self._loop.give_up_unknown()
-        ticking = asyncio.create_task(self._tick(on_tick), name="tick")
+        tasks = [
+            asyncio.create_task(self._tick(on_tick), name="commits"),
+            asyncio.create_task(self._talk(), name="exchanges"),
+        ]
         try:
             with self._told_to_stop(events, stopping or Stopping()):
                 await self._over
         finally:
             self._loop.stopping = True
-            await _ended(ticking)
+            self._committed.set()
+            await _ended(tasks)
             if self._timer is not None:
                 self._timer.cancel()
             self._loop.drop()
             self._committing.shutdown()
+            self._exchanging.shutdown()
             self._sealing.shutdown()
         if self._fatal is not None:
             raise self._fatal
@@ -115,13 +136,18 @@ class Worker:
             self._pack(clean=True)
             self._write()
             wires.frontier.written()
-        wires.frontier.obey(self._hub.exchange(self._report(wants=0)))
+        wires.store.contents.settle(self._commits - SETTLED)
+        self._count_contents()
+        try:
+            wires.frontier.obey(self._shared.exchange(self._report(wants=0)))
+        except FrontierAwayError as error:
+            self._say(f"{error.what}; what it was to be told is on disk, and is told when the crawl goes on")
         wires.store.seal(self._commits)
 
     # Commits and exchanges.
 
     async def _tick(self, on_tick: Callable[[Statistics], None]) -> None:
-        """Every quarter of a second: the display; every second, or when there is need: a commit and an exchange."""
+        """Every quarter of a second: the display; every second, or when there is need: a commit."""
         clock = self._wires.clock
         shown = last = clock.now() - 1e9
         try:
@@ -130,7 +156,7 @@ class Worker:
                 passed = now - last
                 if passed >= self._limits.commit_every or (passed >= self._hurry and self._in_need()):
                     last = now
-                    await self._cycle()
+                    await self._commit()
                 if now - shown >= 0.25:
                     shown = now
                     on_tick(self.statistics())
@@ -139,19 +165,54 @@ class Worker:
         except Exception as error:  # noqa: BLE001  a crawl that cannot commit must not go on
             self._fail(error)
 
-    async def _cycle(self) -> None:
-        """One commit, one exchange."""
-        wires, events = self._wires, asyncio.get_running_loop()
-        self._pack()
-        wires.store.roll()
-        await events.run_in_executor(self._committing, self._write)
-        wires.frontier.written()
-        report, asked = self._report(wants=wires.frontier.wants), wires.clock.now()
-        orders = await events.run_in_executor(self._committing, self._hub.exchange, report)
+    async def _talk(self) -> None:
+        """After a commit: an exchange. Commits go on meanwhile; the next exchange tells of all of them."""
+        try:
+            while not self._over_now():
+                await self._committed.wait()
+                self._committed.clear()
+                if not self._over_now():
+                    await self._exchange()
+        except Exception as error:  # noqa: BLE001  who may not report must not go on
+            self._fail(error)
+
+    async def _exchange(self) -> None:
+        """Report, and do as the global frontier says; if it does not answer, the next commit has it asked again."""
+        frontier, clock = self._wires.frontier, self._wires.clock
+        self._in_exchange = True
+        report, asked = self._report(wants=frontier.wants), clock.now()
+        try:
+            orders = await asyncio.get_running_loop().run_in_executor(self._exchanging, self._shared.exchange, report)
+        except FrontierAwayError as error:
+            self._note_away(error, asked)
+            return
+        finally:
+            self._in_exchange = False
+        if self._away_since is not None:
+            self._say(f"the global frontier answers again after {clock.now() - self._away_since:.0f} s")
+            self._away_since = None
         helped = bool(orders.messages or orders.lent or orders.allowance)
         self._hurry = 0.1 if helped else min(self._hurry * 2, self._limits.commit_every)
         self._loop.lease = asked + self._lease
-        self._obey(orders)
+        await self._obey(orders)
+
+    def _note_away(self, error: FrontierAwayError, since: float) -> None:
+        """Say it once."""
+        if self._away_since is None:
+            self._away_since = since
+            left = max(0.0, self._loop.lease - self._wires.clock.now())
+            self._say(f"{error.what}; visits begin for {left:.0f} s more, then they wait for it; nothing is lost")
+
+    async def _commit(self) -> None:
+        """One commit."""
+        wires = self._wires
+        async with self._obeying:
+            self._pack()
+            wires.store.roll()
+        await asyncio.get_running_loop().run_in_executor(self._committing, self._write)
+        wires.frontier.written()
+        self._beat()
+        self._committed.set()
         if self._sealed is not None and self._sealed.done():
             self._sealed.result()
             self._sealed = None
@@ -161,8 +222,13 @@ class Worker:
     def _pack(self, *, clean: bool = False) -> None:
         self._progress.sample()
         self._progress.counts.refused = self._wires.frontier.refusals()
+        self._count_contents()
         marks = self._wires.store.mark()
         self._wires.frontier.pack(marks=marks, counts=msgspec.msgpack.encode(self._progress.counts), clean=clean)
+
+    def _count_contents(self) -> None:
+        counts, contents = self._progress.counts, self._wires.store.contents
+        counts.copies, counts.unremembered = contents.copies, contents.unremembered
 
     def _write(self) -> None:
         if self._sync:
@@ -171,23 +237,30 @@ class Worker:
         self._commits += 1
 
     def _report(self, *, wants: int) -> Report:
-        report = self._wires.frontier.report(self._number, wants=wants)
-        report.idle = report.idle and self._loop.idle
-        report.pages = self._progress.counts.pages
-        report.amount = self._progress.counts.bytes
-        report.seconds = self._progress.counts.seconds
-        report.rate = self._progress.rates()
-        report.statistics = msgspec.msgpack.encode(self.statistics())
-        return report
+        report, counts = self._wires.frontier.report(self._number, wants=wants), self._progress.counts
+        return msgspec.structs.replace(
+            report,
+            idle=report.idle and self._loop.idle,
+            pages=counts.pages,
+            amount=counts.bytes,
+            seconds=counts.seconds,
+            rate=self._progress.rates(),
+            statistics=msgspec.msgpack.encode(self.statistics()),
+        )
 
-    def _obey(self, orders: Orders) -> None:
-        frontier = self._wires.frontier
-        frontier.obey(orders)
+    async def _obey(self, orders: Orders) -> None:
+        frontier, clock = self._wires.frontier, self._wires.clock
+        async with self._obeying:
+            until = clock.now() + _BIT
+            for _ in frontier.obeying(orders):  # a message may have a hundred thousand links
+                if clock.now() > until:
+                    await asyncio.sleep(0)
+                    until = clock.now() + _BIT
         self._wires.gate.forbid(frontier.scope.blacklist.ranges)
         frontier.allowance = orders.allowance
-        if orders.over:
+        if orders.over or orders.leave:
             if not self._loop.stopping:
-                self.stop(orders.over)
+                self.stop(orders.over or "taken away")
         else:
             self._loop.pump()
 
@@ -196,6 +269,8 @@ class Worker:
         frontier = self._wires.frontier
         if frontier.specials.waiting:
             return True
+        if self._in_exchange:  # what it brings may help
+            return False
         return frontier.idle or (frontier.schedule.ready == 0 and bool(frontier.schedule.wanted() or frontier.wants))
 
     def statistics(self) -> Statistics:
@@ -282,9 +357,9 @@ class Worker:
             self._wires.bus.report(error, "a visit")
 
 
-async def _ended(task: asyncio.Task[None]) -> None:
-    """Let the commit that is under way come to its end: a thread cannot be interrupted."""
-    await asyncio.wait([task])
+async def _ended(tasks: list[asyncio.Task[None]]) -> None:
+    """Let the commit and the exchange that are under way come to their end: a thread cannot be interrupted."""
+    await asyncio.wait(tasks)
 
 
 def _resident() -> int:

@@ -26,7 +26,8 @@ def failure(curl: Any, code: int, *, answered: bool, proxied: bool) -> Reason:
         if proxied and curl.getinfo(pycurl.HTTP_CONNECTCODE) // 100 not in (0, 2):
             return Reason.PROXY
         if not answered:
-            return Reason.NO_ANSWER
+            # By TLS 1.3 a client learns after its handshake that it should have shown a certificate of its own.
+            return Reason.TLS if "certificate required" in curl.errstr() else Reason.NO_ANSWER
         # A chunk that is none has the same code as a broken connection.
         return Reason.BAD_ANSWER if "chunk" in curl.errstr() else Reason.RESET
     return _REASONS.get(code, Reason.BAD_ANSWER)

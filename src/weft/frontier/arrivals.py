@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from weft.clock import Clock
-from weft.frontier.contract import Parcel
 from weft.frontier.discovery import Discovery
 from weft.frontier.local_pages import LocalPages
 from weft.frontier.local_sites import LocalSites
@@ -18,6 +17,7 @@ from weft.frontier.parcels import Content, unpacked
 from weft.frontier.politeness import Politeness, shortest_wait
 from weft.frontier.robots import RobotsFiles
 from weft.frontier.schedule import Schedule
+from weft.frontier.shared.contract import Parcel
 from weft.frontier.sites import Site
 
 

@@ -7,7 +7,7 @@ Only what was never visited goes while a crawl runs; what was visited goes as a 
 from __future__ import annotations
 
 from weft.frontier.discovery import Discovery
-from weft.frontier.errands import as_link
+from weft.frontier.errands import as_notice
 from weft.frontier.holdings import Holdings
 from weft.frontier.local_pages import LocalPages
 from weft.frontier.local_sites import LocalSites
@@ -41,7 +41,7 @@ class Departures:
             group = self._sites.site(number).domain
             if group in self._holdings.groups and not self._visited(group):
                 self._leave(group)
-                self._holdings.batch.moved.append((group, address))
+                self._holdings.moved.append((group, address))
                 self.moved += 1
 
     def _visited(self, group: str) -> bool:
@@ -55,7 +55,7 @@ class Departures:
             for link in self._pages.unload(number):
                 self._holdings.post(group, link)
             for errand in self._sites.site(number).errands:  # somebody waits for what it was to bring
-                self._holdings.post(group, as_link(errand))
+                self._holdings.post(group, as_notice(errand))
             self._schedule.forget(number)
             self._sites.leave(number)
             self._found.drop(self._found.names[number])

@@ -1,8 +1,9 @@
 """Links become pending pages. In: links as written on a page. Out: the ids of where they lead; new ones stand in the
 frontier.
 
-What is not remembered from an earlier page is brought to normal form, tested by the scope rules and offered to URL-seen
-in one call. Ids name pages in the columns and decide nothing: URL-seen goes by keys (`keyed`), and so does the ranking.
+What is not remembered from an earlier page is brought to normal form, tested by the rules (`rules.FOUND`, by their
+short cuts) and offered to URL-seen in one call. Ids name pages in the columns and decide nothing: URL-seen goes by keys
+(`keyed`), and so does the ranking.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from weft.errors import WeftError
-from weft.frontier.contract import Link
 from weft.frontier.holdings import Holdings
 from weft.frontier.log import Commit, FrontierLog
 from weft.frontier.remembered import Caches, Remembered
-from weft.frontier.scope import Scope, Selection, twins
+from weft.frontier.rules import FOUND, MOST_SITEMAPS, NEW_SITE, Candidate, Room, first_refusal, longest_chain
+from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import BATCH, FULL, Found, Seen
+from weft.frontier.shared import contract
 from weft.frontier.sites import Overrides, Site
 from weft.frontier.wildcards import Wildcards
 from weft.model import FIRST_REQUISITE, Kind, Parsed, Reason, Turn
@@ -29,10 +31,9 @@ from weft.urls import PLAIN_RULES, UrlRules, fingerprint, normal_form, origin_of
 _LONGEST_CACHED = 500  # characters of a link
 _LONGEST_WRITTEN = 65_536  # characters of a link as written, which is brought to normal form
 _NOT_FOR_EVER = frozenset((Reason.DEPTH, Reason.CHAIN, Reason.PAGE_SITES))  # another page may lead there by another way
-_MOST_SITEMAPS = 1000  # that one robots.txt names
-_MOST_FOREIGN = 10  # of these, on other domains than its own
 _ID_BITS = 64  # where pages are ranked, what is remembered of a link has its key above its id
 _ID = (1 << _ID_BITS) - 1
+_MAP = int(Kind.MAP)  # an enumeration's members are slow to find in Python 3.11
 
 
 class Links(NamedTuple):
@@ -78,8 +79,8 @@ class Discovery:
         self._rules = rules
         self._overrides = overrides
         self._scored = heaps.arrays.score.size > 1
-        self._from = 0.0  # the score of the page whose links are followed
         self._steps = 0  # how far down a chain those are which are found now
+        self._source = ""  # the site of the sitemap that names them; no rule looks at where other links are
         self._external = selection.external
         self._remembered = Remembered(shared=self._external == "deep-link")
         self._room = heaps.arrays.length.size  # for sites
@@ -106,8 +107,7 @@ class Discovery:
             self._new_names.append(name)
             if not self._holdings.alone:
                 self.members.setdefault(registered_domain(name), []).append(number)
-            most = self._overrides.of(name).max_pages if self._overrides.sites else None
-            self._seen.arrays.most[number] = self._selection.max_site_pages if most is None else most
+            self._seen.arrays.most[number] = self._scope.most_pages(name)
             self._heaps.add_site(number)
             self._heaps.set_ready(number)
         return number
@@ -147,21 +147,18 @@ class Discovery:
     ) -> tuple[Links, Links]:
         """Resolve the links of a page and offer them: those that are followed, and those that ask not to be.
 
-        With `offered` False (an application chooses by itself) they are resolved only. A page that asks for it has
-        none of its links followed, unless that is not `obeyed`.
+        With `offered` False (an application chooses by itself) they are resolved only. What page and links ask about
+        following counts where it is `obeyed`.
         """
         base = parsed.base
         origin = origin_of(base) if base.startswith("http") else ""
         folder = base.partition("?")[0]
         folder = folder[: folder.rfind("/") + 1]
         caches = self._remembered.of(site.number, origin)
-        self._from = float(self._heaps.arrays.score[turn.page]) if self._ranked else 0.0
-        self._steps = turn.steps + 1 if turn.kind == Kind.MAP or turn.kind >= FIRST_REQUISITE else 0
+        self._steps = turn.steps + 1 if turn.kind == _MAP or turn.kind >= FIRST_REQUISITE else 0
+        self._source = site_of(turn.url) if turn.kind == _MAP else ""
         batch: list[Found] | None = [] if offered and self._selection.scope != "list" else None
-        follow = parsed.follow or not obeyed
-        links, nofollow = parsed.links, parsed.nofollow
-        if not follow:
-            links, nofollow = [], links + nofollow
+        links, nofollow = _by_what_they_ask(parsed) if obeyed else (parsed.links + parsed.nofollow, [])
         targets: list[int] = []
         kinds: list[int] = []
         holes: list[int] = []  # how many links stand before each of those that lead nowhere
@@ -257,12 +254,12 @@ class Discovery:
         to it.
         """
         batch: list[Found] = []
-        self._steps = steps
+        self._steps, self._source = steps, ""
         target, key = (fingerprint(url), 0) if named is None else named
         reason = self._consider(url, target, kind, depth, via, batch, score)
         if batch:
-            self._offer(batch, via, key)
-        elif reason is not None:
+            return self._offer(batch, via, key)
+        if reason is not None:
             self._note(fingerprint(url), url)
         return reason
 
@@ -274,13 +271,19 @@ class Discovery:
         if not (self._selection.sitemaps and written and self._scope.covers(site_of(base))):
             return
         own, foreign = registered_domain(site_of(base)), 0
-        for number, each in enumerate(written):
+        if len(written) > MOST_SITEMAPS:  # those are not even looked at
+            self.refused[Reason.SITEMAPS] += len(written) - MOST_SITEMAPS
+        for number, each in enumerate(written[:MOST_SITEMAPS]):
             url = normal_form(each, base, self._rules)
             if type(url) is not str:
                 continue
-            elsewhere = registered_domain(site_of(url)) != own
+            site = site_of(url)
+            elsewhere = registered_domain(site) != own
             foreign += elsewhere
-            if number >= _MOST_SITEMAPS or (elsewhere and foreign > _MOST_FOREIGN):
+            found = Candidate(
+                url=url, site=site, kind=Kind.MAP, depth=0, listed=number, foreign=foreign if elsewhere else 0
+            )
+            if first_refusal(FOUND[:1], self._scope, found) is not None:
                 self.refused[Reason.SITEMAPS] += 1
             else:
                 self.offer_url(url, Kind.MAP, 0, 0)
@@ -303,11 +306,8 @@ class Discovery:
         if batch is None:
             self._note(target, url)
             return remembered
-        depth = turn.depth if kind >= FIRST_REQUISITE or kind == Kind.MAP else turn.depth + 1
-        if kind == Kind.MAP and self._strays(url, turn):
-            self.refused[Reason.SCOPE] += 1
-            reason: Reason | None = Reason.SCOPE
-        elif self._external != "deep-link" and kind < FIRST_REQUISITE and site_of(url) != site_of(turn.url):
+        depth = turn.depth if kind >= FIRST_REQUISITE or kind == _MAP else turn.depth + 1
+        if self._external != "deep-link" and kind < FIRST_REQUISITE and site_of(url) != site_of(turn.url):
             home = f"{origin_of(url)}/"
             reason = self._consider(home, fingerprint(home), kind, depth, turn.id, batch)
             if self._external == "combined":
@@ -321,25 +321,14 @@ class Discovery:
         self._note(target, url)
         return ~remembered if reason in _NOT_FOR_EVER else remembered
 
-    def _strays(self, url: str, turn: Turn) -> bool:
-        """Does a sitemap name one that is neither of its own site, for which it may speak, nor in the scope?"""
-        name = site_of(url)
-        if name in twins(site_of(turn.url)):
-            return False
-        return self._scope.refusal(url, name, Kind.SITEMAP, turn.depth) is Reason.SCOPE
-
     def _consider(
         self, url: str, target: int, kind: int, depth: int, via: int, batch: list[Found], score: float = 0.0
     ) -> Reason | None:
         """Ask the rules; what they let pass goes into the batch, or to whoever holds its site."""
         name = site_of(url)
-        reason = self._scope.refusal(url, name, kind, depth)
-        if self._steps and reason is None:
-            reason = self._scope.chain_refusal(kind, self._steps)
-        if reason is None and self._overrides.sites and kind < FIRST_REQUISITE:
-            deepest = self._overrides.of(name).max_depth
-            if deepest is not None and depth > deepest:
-                reason = Reason.DEPTH
+        reason = self._scope.refusal(url, name, kind, depth, self._source)
+        if self._steps and reason is None and self._steps > longest_chain(self._scope, kind):
+            reason = Reason.CHAIN
         if reason is not None:
             self.refused[reason] += 1
             if reason is Reason.EXTENSION:
@@ -349,48 +338,53 @@ class Discovery:
         number = self.numbers.get(name)
         if number is None:
             group = registered_domain(name)
-            reason = self._no_room(name, group, kind, via)
+            reason = self._no_room(url, name, group, kind, depth, via)
             if reason is not None:
                 self.refused[reason] += 1
                 return reason
             if not self._holdings.holds(group):
                 self._note(target, url)
-                self._holdings.send(group, Link(url, kind, depth, via, score or self._from, steps=self._steps))
+                self._holdings.send(group, contract.Found(url, kind, depth, via, score or None, steps=self._steps))
                 return None
             number = self.number(name)
         batch.append((url, target, number if kind < FIRST_REQUISITE else ~number, kind, depth, score))
         return None
 
-    def _no_room(self, name: str, group: str, kind: int, via: int) -> Reason | None:
+    def _no_room(self, url: str, name: str, group: str, kind: int, depth: int, via: int) -> Reason | None:
         """Why a site that is not known here cannot become so, found on the page `via`. A seed is asked for by name, and
         no page led to what a robots.txt names.
         """
-        if len(self.names) >= self._room:
-            return Reason.FRONTIER_FULL
-        if kind == Kind.SEED:
-            return None
-        if self._domains[group] >= self._selection.max_domain_sites:
-            return Reason.DOMAIN_SITES
-        if self.wildcards.refuses(group, self._domains[group]):
-            return Reason.WILDCARD
-        if not via:
-            return None
-        if self._strangers[0] != via:
+        led = via and kind != Kind.SEED
+        if led and self._strangers[0] != via:
             self._strangers = (via, set())
         strangers = self._strangers[1]
-        if len(strangers) >= self._selection.max_page_sites and name not in strangers:
-            return Reason.PAGE_SITES
-        strangers.add(name)
-        return None
+        sites = self._domains[group]
+        room = Room(
+            new_site=True,
+            sites=len(self.names) < self._room,
+            domain_sites=sites,
+            wild=kind != Kind.SEED and self.wildcards.is_wild(group, sites),
+            page_sites=len(strangers) if led and name not in strangers else 0,
+        )
+        found = Candidate(url=url, site=name, kind=kind, depth=depth, steps=self._steps, room=room)
+        reason = first_refusal(NEW_SITE, self._scope, found)
+        if led and reason is None:
+            strangers.add(name)
+        return reason
 
-    def _offer(self, batch: list[Found], via: int, key: int = 0) -> None:
-        """Test a batch by URL-seen; what is new goes to the log. With a `key` it is one URL, which has that."""
+    def _offer(self, batch: list[Found], via: int, key: int = 0) -> Reason | None:
+        """Test a batch by URL-seen; what is new goes to the log. With a `key` it is one URL, which has that. The reason
+        of the last that was refused, if one was.
+        """
+        reason = None
         for start in range(0, len(batch), BATCH):
             part = batch[start : start + BATCH]
             new, pages = self._seen.offer(part, key)
-            self._take(part, pages, new, via)
+            reason = self._take(part, pages, new, via) or reason
+        return reason
 
-    def _take(self, batch: list[Found], pages: list[int], new: int, via: int) -> None:
+    def _take(self, batch: list[Found], pages: list[int], new: int, via: int) -> Reason | None:
+        reason = None
         key_of = self._seen.key_of
         for page, (url, target, site, kind, depth, score) in zip(pages, batch, strict=True):
             if page == new:
@@ -401,7 +395,14 @@ class Discovery:
                     self.new_scores.append(score)
             elif page < 0:
                 self._note(target, url)
-                self.refused[Reason.FRONTIER_FULL if page == FULL else Reason.SITE_PAGES] += 1
+                reason = Reason.FRONTIER_FULL if page == FULL else Reason.SITE_PAGES
+                self.refused[reason] += 1
+        return reason
+
+
+def _by_what_they_ask(parsed: Parsed) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """The links of a page that are followed, and those that are not because they, or the page, ask for that."""
+    return (parsed.links, parsed.nofollow) if parsed.follow else ([], parsed.links + parsed.nofollow)
 
 
 def _kept(labels: list[tuple[str, str]], holes: list[int]) -> list[tuple[str, str]]:

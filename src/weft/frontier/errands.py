@@ -5,34 +5,27 @@ A site waits for an errand to another one, but not for ever: what is not brought
 does what a site would have to bring that was set aside. An errand to the very site that it is for (from http to https,
 say) is the reason of its next visit. A file that several sites wait for is fetched once for all of them.
 
-Between workers an errand is a link of kind robots. Its depth is the number of hops and its note says for whom the file
-is asked for; with a depth of -1 it is the answer, and the note is the file, or nothing when it could not be had.
+Between workers an errand is a notice that a robots.txt is wanted, and another one brings it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-
 from weft.clock import Clock
-from weft.frontier.contract import Link
 from weft.frontier.discovery import Discovery
 from weft.frontier.holdings import Holdings
 from weft.frontier.local_sites import LocalSites
 from weft.frontier.robots import RobotsFiles
 from weft.frontier.schedule import Schedule
+from weft.frontier.shared.contract import RobotsBrought, RobotsWanted
 from weft.frontier.sites import Errand, RobotsRecord, Site, packed_robots, unpacked_robots
-from weft.model import Kind
 from weft.urls import registered_domain, site_of
 
-_ANSWER = -1  # the depth of a link that brings what was asked for
 
-
-def as_link(errand: Errand) -> Link:
+def as_notice(errand: Errand) -> RobotsWanted:
     """An errand as it goes to another worker."""
-    note = msgspec.msgpack.encode((errand.owner, errand.scheme))
-    return Link(errand.url, Kind.ROBOTS, errand.hops, 0, note=note)
+    return RobotsWanted(errand.url, errand.hops, errand.owner, errand.scheme)
 
 
 class Errands:
@@ -72,7 +65,7 @@ class Errands:
             self._pass_over(owner)
         group = registered_domain(name)
         if not self._holdings.holds(group):
-            self._holdings.post(group, as_link(errand))
+            self._holdings.post(group, as_notice(errand))
             return
         site = self._sites.site(self._found.number(name))
         if site.set_aside and name != errand.owner:
@@ -84,9 +77,8 @@ class Errands:
         """An errand is done: here is the robots.txt, or None when it could not be had. It may be for another worker."""
         owner = self._found.numbers.get(errand.owner)
         if owner is None:
-            note = b"" if record is None else packed_robots(record)
-            url = f"{errand.scheme}://{errand.owner}/robots.txt"
-            self._holdings.post(registered_domain(errand.owner), Link(url, Kind.ROBOTS, _ANSWER, 0, note=note))
+            brought = RobotsBrought(errand.owner, errand.scheme, None if record is None else packed_robots(record))
+            self._holdings.post(registered_domain(errand.owner), brought)
             return
         site = self._sites.site(owner)
         if record is not None:
@@ -110,11 +102,11 @@ class Errands:
         """A site waited for a robots.txt that cannot be had: it rests as one that cannot be reached."""
         site.next_visit = max(site.next_visit, self._clock.now() + self._failed(site))
 
-    def take(self, link: Link) -> None:
+    def take(self, notice: RobotsWanted | RobotsBrought) -> None:
         """A robots.txt is asked for by another worker, or brought."""
-        if link.depth != _ANSWER:
-            owner, scheme = msgspec.msgpack.decode(link.note, type=tuple[str, str])
-            self.send(Errand(link.url, link.depth, owner, scheme))
-        elif site_of(link.url) in self._found.numbers:
-            record = unpacked_robots(link.note) if link.note else None
-            self.deliver(Errand(link.url, 0, site_of(link.url), link.url.partition(":")[0]), record)
+        if isinstance(notice, RobotsWanted):
+            self.send(Errand(notice.url, notice.hops, notice.owner, notice.scheme))
+        elif notice.owner in self._found.numbers:
+            record = unpacked_robots(notice.record) if notice.record is not None else None
+            url = f"{notice.scheme}://{notice.owner}/robots.txt"
+            self.deliver(Errand(url, 0, notice.owner, notice.scheme), record)

@@ -10,7 +10,7 @@ changed of it into the next commit, and takes it back when the log is read again
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -22,7 +22,6 @@ from weft.errors import UsageError, WeftError
 from weft.frontier.arrivals import Arrivals
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.chains import MOST_REDIRECTS, Chains
-from weft.frontier.contract import Begun, Link, Message, Orders, Report
 from weft.frontier.correspondence import Correspondence
 from weft.frontier.departures import Departures
 from weft.frontier.discovery import Discovery, Links
@@ -40,9 +39,11 @@ from weft.frontier.politeness import Politeness
 from weft.frontier.ranking import Ranking
 from weft.frontier.retries import Retries
 from weft.frontier.robots import RobotsFiles
+from weft.frontier.rules import TURN, Waiting, first_refusal
 from weft.frontier.schedule import Schedule, Visit
 from weft.frontier.scope import Scope, Selection
 from weft.frontier.seen import Seen
+from weft.frontier.shared.contract import Begun, Found, Gain, Message, Notice, Orders, Report, RobotsBrought
 from weft.frontier.sites import Errand, Overrides, RobotsRecord, Site
 from weft.frontier.special import Special, Specials
 from weft.frontier.undoing import Before, Undoing
@@ -53,9 +54,11 @@ from weft.ordering.reranking import Reranking
 from weft.store.files import Mark
 from weft.urls import UrlRules, fingerprint, normal_form, registered_domain, site_of
 
+CAPACITY = 1 << 27  # pages that a worker can know
 _MOST_RETURNED = 1 << 20  # pages that are fetched again because a redirect led back to them
 _MOST_REMEMBERED = 16  # sites that answered in an earlier run
 _MOST_REFUSALS = 500  # in one go, so that a long queue of forbidden pages does not stop the loop
+_LINKS_IN_A_BIT = 64  # of another worker, that are taken in at once
 _LONGEST_REFUSING = 0.005  # seconds, for the same
 
 
@@ -79,7 +82,7 @@ class LocalFrontier:
         reranking: Reranking | None = None,
         oracle: Oracle | None = None,
         seed: int = 0,
-        capacity: int = 1 << 27,
+        capacity: int = CAPACITY,
         private: bool = False,
     ) -> None:
         self._clock = clock
@@ -110,7 +113,7 @@ class LocalFrontier:
         self._path = path
         self._log = FrontierLog(path, private=private)
         self._asked = Pauses(path)
-        self.scope = Scope(selection)
+        self.scope = Scope(selection, overrides)
         self.found = Discovery(
             seen=self._seen,
             heaps=self._heaps,
@@ -137,7 +140,13 @@ class LocalFrontier:
             schedule=self.schedule,
         )
         self.robots = RobotsFiles(
-            clock=clock, politeness=politeness, selection=selection, agent=agent, sites=self._sites, found=self.found
+            clock=clock,
+            politeness=politeness,
+            selection=selection,
+            agent=agent,
+            sites=self._sites,
+            found=self.found,
+            written=self._log.read,
         )
         self._errands = Errands(
             clock=clock,
@@ -169,7 +178,7 @@ class LocalFrontier:
         self.unknown: list[Turn] = []  # what was sent once by an earlier run, and nobody knows what came of it
         self._mail = Correspondence()
         self._admitted: list[str] = []  # into the scope, since the last commit
-        self._packed_taken = 0
+        self._packed = (0, 0)  # the number of the packed commit, and the last message that it took in
         self._awaiting: list[Callable[[None], None]] = []  # called when the next commit is on disk
         self._packed_awaiting: list[Callable[[None], None]] = []
         self._second_pass = 0
@@ -275,8 +284,7 @@ class LocalFrontier:
         before = len(self._admitted)
         self.admit(url)
         if len(self._admitted) > before:
-            for scheme, robots in site.robots.items():
-                self.found.offer_sitemaps(robots.sitemaps, f"{scheme}://{site.name}/robots.txt")
+            self.robots.offer_sitemaps(site)
 
     # Visits.
 
@@ -296,9 +304,9 @@ class LocalFrontier:
             return opens if at is None else min(at, opens)
         return at
 
-    def rest_after(self, visit: Visit, took: float, pause: float) -> float:
-        """How long a site rests after a visit whose last download took so long."""
-        return max(self.schedule.wait(visit.site, took), pause)
+    def decide_rest(self, visit: Visit) -> float:
+        """A visit is about to end: how long its site rests then, for good."""
+        return self.schedule.decide(visit)
 
     @property
     def may_begin(self) -> bool:
@@ -313,17 +321,16 @@ class LocalFrontier:
         """The server has shown that it took the connection."""
         self.schedule.answered(visit, self._clock.now())
 
-    def leave(self, visit: Visit, *, took: float, pause: float = 0.0) -> None:
-        """The visit is over. `took` is its last download's time; `pause` is what the server, or its failure, asks
-        for.
-        """
+    def leave(self, visit: Visit, *, took: float = 0.0, pause: float = 0.0) -> None:
+        """The visit is over: its site rests, as was decided or is decided now."""
         site = visit.site
+        visit.took, visit.pause = took or visit.took, pause or visit.pause
         if visit.address:
-            site.took = took
+            site.took = visit.took
             site.address = visit.address
-        self.schedule.leave(visit, self._clock.now(), pause=pause)
-        if pause > 0:
-            self._asked.note(site.name, self._clock.wall() + pause)
+        self.schedule.leave(visit, self._clock.now())
+        if visit.pause > 0:
+            self._asked.note(site.name, self._clock.wall() + visit.pause)
         self._sites.changed.add(site.number)
         if self._heaps.arrays.length[site.number] == 0:
             self.found.forget(site)
@@ -353,14 +360,9 @@ class LocalFrontier:
             elif scheme != visit.scheme:
                 self._heaps.push(site.number, page)
                 return None
-            if not self.robots.allows(site, entry.url):
-                self.refuse(page, Reason.ROBOTS)
-                continue
-            if site.strikes >= self._selection.max_hostile:
-                self.refuse(page, Reason.SITE_HOSTILE)
-                continue
-            if self.scope.blacklist.rules and self.scope.blacklist.names(entry.url, site.name):
-                self.refuse(page, Reason.BLACKLISTED)
+            reason = self.refusal(site, entry.url)
+            if reason is not None:
+                self.refuse(page, reason)
                 continue
             visit.pages += 1
             self._spend(entry.kind)
@@ -370,6 +372,14 @@ class LocalFrontier:
             url_id = fingerprint(entry.url) if special is None else special.id(entry.url)
             return Turn(page, url_id, entry.url, entry.depth, entry.kind, entry.via, attempt, entry.steps)
         return None
+
+    def refusal(self, site: Site, url: str) -> Reason | None:
+        """Why a page is not fetched whose turn has come. Of most, nothing is known that a rule could look at."""
+        robots = self.robots.of(site, "https" if url[4] == "s" else "http")
+        if (robots is None or not robots.rules) and not site.strikes and not self.scope.blacklist.rules:
+            return None
+        page = Waiting(url=url, site=site.name, settings=site.settings, robots=robots, strikes=site.strikes)
+        return first_refusal(TURN, self.scope, page)
 
     def per_visit(self, site: Site) -> int:
         """K for a site: one page a visit where a crawl-delay is asked for."""
@@ -456,7 +466,8 @@ class LocalFrontier:
         if page < 0:  # another worker has it
             self._returned.add(key)
             self.holdings.post(
-                registered_domain(site_of(url)), Link(url, turn.kind, turn.depth, turn.id, again=True, steps=turn.steps)
+                registered_domain(site_of(url)),
+                Found(url, turn.kind, turn.depth, turn.id, again=True, steps=turn.steps),
             )
             return True
         entry = self._log.entry(page)
@@ -477,6 +488,16 @@ class LocalFrontier:
             _, via, _, _, kind, _ = self._log.entry(page)
         return kind == Kind.REDIRECT and via == target
 
+    def chain_from(self, turn: Turn) -> int:
+        """The id of the page where the chain of redirects began that led here; 0 where that is not known."""
+        page, via = turn.page, turn.via
+        for _ in range(turn.steps - 1):
+            page = self._chains.source(page)
+            if page < 0:
+                return 0
+            via = self._log.entry(page).via
+        return via
+
     def _take_back(self, key: int, *, once: bool = True) -> bool:
         """Forget that a page is done, as often as is wanted or once a run; False where it is to stay as it is."""
         if once and (key in self._returned or len(self._returned) >= _MOST_RETURNED):
@@ -493,7 +514,7 @@ class LocalFrontier:
     def refuse(self, page: int, reason: Reason) -> None:
         """A page whose turn had come is not fetched, by a rule."""
         self.refused[reason] += 1
-        self._pages.refused.append(page)
+        self._pages.refuse((page,), reason.value)
         if self.on_refused is not None:
             self.on_refused(self._log.entry(page), reason)
         if self.specials.of:
@@ -524,9 +545,9 @@ class LocalFrontier:
         """Must robots.txt be asked for before anything else?"""
         return self.robots.due(site, scheme)
 
-    def learn_robots(self, site: Site, scheme: str, *, allowed: bool, body: bytes | None) -> None:
-        """Take in a robots.txt, and offer the sitemaps that it names."""
-        self.robots.learn(site, scheme, RobotsRecord(self._clock.wall(), allowed, body))
+    def learn_robots(self, site: Site, scheme: str, body: bytes | None) -> None:
+        """Take in a robots.txt, None where there is none, and offer the sitemaps that it names."""
+        self.robots.learn(site, scheme, RobotsRecord(self._clock.wall(), body))
 
     def send(self, errand: Errand) -> None:
         """Have a robots.txt fetched from another site; the site that it speaks for is held meanwhile."""
@@ -594,9 +615,9 @@ class LocalFrontier:
         """Take what changed since the last commit as one record, to be written next."""
         now, wall = self._clock.now(), self._clock.wall()
         commit = Commit(scope=self._admitted, marks=marks, counts=counts, wall=wall, clean=clean)
-        batch = self.holdings.pack(commit)
-        batch.scope, self._admitted = self._admitted, []
-        batch.lists = self._sites.changed_lists(self._heaps.arrays.length)
+        lists = self._sites.changed_lists(self._heaps.arrays.length)
+        batch = self.holdings.pack(commit, scope=self._admitted, lists=lists)
+        self._admitted = []
         self.found.pack(commit)
         self._pages.pack(commit)
         self._sites.pack(commit, wall - now)
@@ -606,21 +627,22 @@ class LocalFrontier:
         if self._ranking is not None:
             self._ranking.pack(commit)
         self._mail.seal(batch, commit)
-        self._log.pack(commit)
+        self.robots.placed(commit, self._log.pack(commit))
         self._asked.turn()
-        self._packed_taken = commit.taken
+        self._packed = (commit.number, commit.taken)
         self._packed_awaiting += self._awaiting
         self._awaiting = []
         self.schedule.tidy(now)
 
     def write(self, *, sync: bool) -> None:
         """Put the packed record on disk; may be called from another thread than the rest."""
+        self._asked.sync = sync
         self._log.write(sync=sync)
 
     def written(self) -> None:
         """The packed record is on disk."""
         self._log.written()
-        self._mail.committed(self._packed_taken)
+        self._mail.committed(*self._packed)
         self.specials.written()
         awaiting, self._packed_awaiting = self._packed_awaiting, []
         for done in awaiting:
@@ -658,8 +680,10 @@ class LocalFrontier:
         past = Past()
         for replayed in self._log.replay(intact, applied=0 if begun is None else begun.applied):
             pulse()
-            past.take(replayed)
             last = replayed.commit
+            self.robots.placed(last, replayed.robots_at)
+            last.robots = []  # they stay in the log: all at once they may be more than fits into memory
+            past.take(replayed)
             self._pages.replay(replayed)
             self._mail.replay(last)
         if last is None:
@@ -703,7 +727,7 @@ class LocalFrontier:
     def _restore_sites(self, past: Past) -> None:
         """Put back what was known of sites. Any of them may have been visited until this moment."""
         now = self._clock.now()
-        self.robots.restore(past.robots)
+        self.robots.restore(past.left)
         for site in self._sites.restore(past.states, self._clock.wall() + self.set_back - now):
             self._sites.pause(site)
             self.schedule.resume(site, now)
@@ -744,22 +768,30 @@ class LocalFrontier:
 
     def report(self, worker: int, *, wants: int) -> Report:
         """How things stand here."""
-        report = self._mail.report(worker)
-        report.wants = 0 if self.exhausted else wants
-        report.idle = self.idle
-        report.starved = self.starved
-        report.aside = self.schedule.aside
-        report.hungry = self.pace.held
-        self.pace.held = False
-        report.pending = self.schedule.pending
-        report.wanted = self.schedule.wanted()
-        report.released = self.schedule.release_addresses(self._clock.now(), self._clock.wall() - self._clock.now())
-        return report
+        hungry, self.pace.held = self.pace.held, False
+        now = self._clock.now()
+        return self._mail.report(
+            worker,
+            wants=0 if self.exhausted else wants,
+            idle=self.idle and not self._mail.unwritten,
+            starved=self.starved,
+            aside=self.schedule.aside,
+            hungry=hungry,
+            pending=self.schedule.pending,
+            wanted=self.schedule.wanted(),
+            released=self.schedule.release_addresses(now, -now),
+        )
 
     def obey(self, orders: Orders) -> None:
         """Do as the global frontier says."""
+        for _ in self.obeying(orders):
+            pass
+
+    def obeying(self, orders: Orders) -> Iterator[None]:
+        """The same bit by bit: others may have their turn in between, but nothing is committed before the end. Until
+        then no message counts as taken in, so that it is given again if the worker dies.
+        """
         now = self._clock.now()
-        offset = self._clock.wall() - now
         for url in orders.scope:
             self.scope.admit(url)
         if orders.rules_at != self._mail.rules:
@@ -767,39 +799,57 @@ class LocalFrontier:
         self.pace.set(orders.speed, now)
         self.pace.paused = orders.paused
         for message in orders.messages:
-            self._take(message)
+            yield from self._take(message)
         for address in orders.taken_already:
             self._departures.move_to(address)
-        self.schedule.lend([(address, wall - offset) for address, wall in orders.lent], orders.recalled, now)
+        self.schedule.lend([(address, now + wait) for address, wait in orders.lent], orders.recalled, now)
         if orders.second_pass > self._second_pass:
             self._second_pass = orders.second_pass
             self.schedule.second_pass(now)
         self._mail.read(orders)
 
-    def _take(self, message: Message) -> None:
-        new = {group for group in message.groups if self.holdings.check_out(group)}
-        for parcel in message.parcels:
-            if parcel.group in new:  # else it came before, and more is known of it by now
-                self._arrivals.load(parcel)
-        for link in message.links:
-            if link.kind == Kind.ROBOTS:
-                self._errands.take(link)
-            elif not link.again or self._take_back(self._seen.keyed.of(link.url), once=link.kind == Kind.REDIRECT):
-                self._take_link(link)
+    def _take(self, message: Message) -> Iterator[None]:
+        parcels = {parcel.group: parcel for parcel in message.parcels}
+        for group in message.groups:
+            if self.holdings.check_out(group) and group in parcels:  # else it came before, and more is known by now
+                self._arrivals.load(parcels[group])  # before anybody can lead to one of its sites
+            yield
+        for number, notice in enumerate(message.notices):
+            if number % _LINKS_IN_A_BIT == 0:
+                yield
+            self._take_notice(notice)
 
-    def _take_link(self, link: Link) -> None:
-        """A link from another worker: to a page that is new, or known and worth more by it; or a seed."""
-        if self._ranking is None or not link.via:  # a seed is scored as seeds are, wherever it comes from
-            score = link.score if self._ranking is None else 0.0
+    def _take_notice(self, notice: Notice) -> None:
+        """What another worker tells of a group; one that went on meanwhile has it sent after."""
+        name = notice.owner if isinstance(notice, RobotsBrought) else site_of(notice.url)
+        if name not in self.found.numbers and not self.holdings.holds(registered_domain(name)):
+            self.holdings.post(registered_domain(name), notice)
+        elif isinstance(notice, Found):
+            if not notice.again or self._take_back(self._seen.keyed.of(notice.url), once=notice.kind == Kind.REDIRECT):
+                self._take_link(notice)
+        elif isinstance(notice, Gain):
+            if self._ranking is not None:
+                self._ranking.catch_up()
+                page = self._seen.page_of(notice.url)
+                if page >= 0:
+                    self._ranking.gain(page, notice.amount)
+        else:
+            self._errands.take(notice)
+
+    def _take_link(self, link: Found) -> None:
+        """A link from another worker, to a page that is new, or known and worth more by it; or a seed."""
+        ranking = self._ranking
+        if ranking is None or (link.score is None and not link.gain):
+            score = link.score or 0.0 if ranking is None else 0.0
             self.found.offer_url(link.url, link.kind, link.depth, link.via, score, steps=link.steps)
             return
-        self._ranking.catch_up()
+        ranking.catch_up()
         page = self._seen.page_of(link.url)
         if page < 0:
             self.found.offer_url(link.url, link.kind, link.depth, link.via, steps=link.steps)
-            self._ranking.arrived(link.score, link.gain)
+            ranking.arrived(link.score, link.gain)
         else:
-            self._ranking.gain(page, link.gain)
+            ranking.gain(page, link.gain)
 
     def close(self) -> None:
         """Give the log's file back."""

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.clock import Clock
 from weft.compiled import reserve
-from weft.frontier.contract import Link
 from weft.frontier.discovery import Discovery
 from weft.frontier.log import Commit, FrontierLog, Replayed
-from weft.frontier.parcels import DONE, PENDING, REFUSED, Content, pages_of
+from weft.frontier.parcels import DONE, PENDING, Content, pages_of
 from weft.frontier.past import GONE, Past
 from weft.frontier.ranking import Ranking
 from weft.frontier.schedule import Schedule
 from weft.frontier.seen import Seen, restore
+from weft.frontier.shared.contract import Found
 from weft.model import FIRST_REQUISITE
 from weft.ordering.heaps import TwoLevelHeap, push_all
 
@@ -55,7 +56,7 @@ class LocalPages:
         self.begun = reserve(heaps.arrays.length.size, np.bool_)  # by site: a page of it was settled or refused
         # Since the last commit.
         self.settled = array("I")
-        self.refused = array("I")
+        self._refused: dict[str, array[int]] = {}  # by reason
         self.replaced = array("I")
         self.delayed: list[tuple[int, int, float]] = []  # to be tried again: page, tries so far, wall time
 
@@ -70,13 +71,17 @@ class LocalPages:
     def pack(self, commit: Commit) -> None:
         """Write down what changed since the last commit."""
         commit.settled = self.settled.tobytes()
-        commit.refused = self.refused.tobytes()
+        commit.refused = {reason: pages.tobytes() for reason, pages in self._refused.items()}
         commit.replaced = self.replaced.tobytes()
         commit.delayed = self.delayed
         self.settled = array("I")
-        self.refused = array("I")
+        self._refused = {}
         self.replaced = array("I")
         self.delayed = []
+
+    def refuse(self, pages: Iterable[int], reason: str) -> None:
+        """Pages whose turn had come are not fetched, for a reason."""
+        self._refused.setdefault(reason, array("I")).extend(pages)
 
     def replace(self, key: int) -> bool:
         """Forget the page of a URL that is done, so that it can be found anew; False where it is yet to be fetched."""
@@ -95,7 +100,7 @@ class LocalPages:
 
     def replay(self, replayed: Replayed) -> None:
         """Put the pages of a record back into URL-seen, with their scores."""
-        commit, rows, keys = replayed
+        commit, rows, keys, _places = replayed
         first = int(self._seen.arrays.counts[0])
         restore(self._seen.arrays, keys.copy())
         np.add.at(self._seen.arrays.found, rows["site"][rows["kind"] < FIRST_REQUISITE], 1)
@@ -179,7 +184,9 @@ class LocalPages:
     ) -> None:
         ours = page_of >= 0
         self.settled.frombytes(page_of[ours & (state == DONE)].astype(np.uint32).tobytes())
-        self.refused.frombytes(page_of[ours & (state == REFUSED)].astype(np.uint32).tobytes())
+        for reason, places in content.refused.items():
+            pages = page_of[np.frombuffer(places, np.uint32)]
+            self.refuse(pages[pages >= 0].tolist(), reason)
         self.begun[site_of[ours & (state != PENDING)]] = True
         now = self._clock.now()
         offset = self._clock.wall() - now
@@ -192,12 +199,13 @@ class LocalPages:
         pending = ours & (state == PENDING)
         push_all(self._heaps.arrays, site_of[pending], page_of[pending].astype(np.int32))
 
-    def unload(self, site: int) -> list[Link]:
+    def unload(self, site: int) -> list[Found]:
         """Forget the pages of a site that was never visited: they are links again, the best one first."""
         links = []
         for page in self._heaps.drain(site):
             url, via, _, depth, kind, steps = self._log.entry(page)
             score = float(self._heaps.arrays.score[page]) if self._scored else 0.0
-            links.append(Link(url, kind, depth, via, math.nan if self._ranking else score, gain=score, steps=steps))
+            known = score if via or math.isfinite(score) else None  # a seed that no batch holds yet is scored as one
+            links.append(Found(url, kind, depth, via, known, steps=steps))
             self._seen.arrays.key[page] = 0
         return links

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled import reserve
-from weft.frontier.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE
 from weft.frontier.log import Commit
+from weft.frontier.shared.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE
 from weft.frontier.sites import Overrides, Site
 
 

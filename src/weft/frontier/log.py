@@ -58,6 +58,7 @@ class Replayed(NamedTuple):
     commit: Commit
     rows: NDArray[Any]
     fingerprints: NDArray[np.uint64]
+    robots_at: list[int]  # where in the log each of its robots.txt files stands
 
 
 class FrontierLog:
@@ -147,8 +148,8 @@ class FrontierLog:
         self.write(sync=sync)
         self.written()
 
-    def pack(self, commit: Commit) -> None:
-        """Take what changed as one record, to be written next."""
+    def pack(self, commit: Commit) -> list[int]:
+        """Take what changed as one record, to be written next; where in the log each of its robots.txt files stands."""
         assert not self._packed, "one record at a time"
         part = msgspec.msgpack.encode(commit)
         texts = b"".join(self._texts)
@@ -167,6 +168,13 @@ class FrontierLog:
         self._fingerprints = array("Q")
         self._texts = []
         self._text_bytes = 0
+        return _places(commit, self._packed, self._length)
+
+    def read(self, at: int, length: int) -> bytes:
+        """Bytes of a record that was packed, wherever it is by now."""
+        if at >= self._length:
+            return self._packed[at - self._length : at - self._length + length]
+        return os.pread(self._file, length, at)
 
     def write(self, *, sync: bool) -> None:
         """Put the packed record on disk; may be called from another thread than the rest."""
@@ -212,9 +220,10 @@ class FrontierLog:
         at = LENGTHS.size + part
         rows = np.frombuffer(payload, dtype=ROW, count=pages, offset=at)
         prints = np.frombuffer(payload, dtype=np.uint64, count=pages, offset=at + pages * ROW.itemsize)
-        self._note(self._length + HEAD.size, part, pages)
+        commit, payload_at = commit_of(payload), self._length + HEAD.size
+        self._note(payload_at, part, pages)
         self._length = end
-        return Replayed(commit_of(payload), rows, prints)
+        return Replayed(commit, rows, prints, _places(commit, payload, payload_at))
 
     def _note(self, payload_at: int, part: int, pages: int) -> None:
         if pages:
@@ -223,6 +232,16 @@ class FrontierLog:
             self._rows_at.append(rows_at)
             self._texts_at.append(rows_at + pages * (ROW.itemsize + 8))
             self._pages += pages
+
+
+def _places(commit: Commit, record: bytes, at: int) -> list[int]:
+    """Where the robots.txt files of a commit stand in the log, in their order; its record begins at `at`."""
+    places, found = list[int](), 0
+    for _, _, data in commit.robots:
+        found = record.index(data, found)
+        places.append(at + found)
+        found += len(data)
+    return places
 
 
 def entries_of(payload: bytes) -> Iterator[Entry]:

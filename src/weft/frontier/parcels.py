@@ -18,9 +18,9 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from weft.frontier.contract import Batch, Parcel
 from weft.frontier.log import Commit, FrontierLog
-from weft.frontier.past import GONE, Past
+from weft.frontier.past import GONE, Past, Scores
+from weft.frontier.shared.contract import Batch, Parcel
 from weft.urls import registered_domain
 
 PENDING, DONE, REFUSED, RETRY = range(4)  # where a page stands
@@ -52,6 +52,7 @@ class Content(msgspec.Struct, array_like=True):
     scores: bytes = b""  # float64, where the ordering scores
     format: int = _FORMAT
     steps: bytes = b""  # uint8; none where all are 0
+    refused: dict[str, bytes] = {}  # by reason: which pages were refused when their turn came, uint32
 
 
 class Pages(NamedTuple):
@@ -136,19 +137,15 @@ class Estate(Past):
         self._log = FrontierLog(path, read_only=read_only)
         self.last: Commit | None = None
         self.batches: list[Batch] = []  # with higher numbers than `applied`
-        scores: list[NDArray[np.float64]] = [np.empty(0, np.float64)]
-        changes: list[tuple[NDArray[np.uint32], NDArray[np.float64]]] = []
+        scores = Scores()
         for replayed in self._log.replay(intact, applied=applied):
             self.take(replayed)
             commit = self.last = replayed.commit
-            scores.append(np.frombuffer(commit.scores))
-            changes.append((np.frombuffer(commit.rescored, np.uint32), np.frombuffer(commit.rescores)))
+            scores.take(commit)
             if commit.batch and commit.number > applied:
                 self.batches.append(msgspec.msgpack.decode(commit.batch, type=Batch))
         self._site_of = self.sites()
-        self._scores = np.concatenate(scores)
-        for pages, now in changes:
-            self._scores[pages] = now
+        self._scores = scores.all()
         self._state = np.zeros(len(self._site_of), np.uint8)
         for page in self.retries:
             self._state[page] = RETRY
@@ -195,6 +192,12 @@ class Estate(Past):
             retries=retries,
             scores=self._scores[pages].tobytes() if len(self._scores) else b"",
             steps=bytes(steps) if any(steps) else b"",
+            refused=self._refused_of(pages) if np.any(state == REFUSED) else {},
         )
         pending = int(np.count_nonzero((state == PENDING) | (state == RETRY)))
         return Parcel(group, pending, packed(content))
+
+    def _refused_of(self, pages: NDArray[np.int64]) -> dict[str, bytes]:
+        """The places of those of some pages that were refused, by reason."""
+        found = {reason: np.flatnonzero(np.isin(pages, numbers)) for reason, numbers in self.refusals().items()}
+        return {reason: places.astype(np.uint32).tobytes() for reason, places in found.items() if len(places)}

@@ -12,7 +12,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.frontier.log import Replayed
+from weft.frontier.log import Commit, Replayed
 from weft.frontier.sites import with_cookies
 from weft.urls import registered_domain
 
@@ -37,7 +37,7 @@ class Past:
         self._sites: list[NDArray[np.int32]] = []
         self._redirects: list[bytes] = []
         self._settled: list[bytes] = []
-        self._refused: list[bytes] = []
+        self._refused: dict[str, list[bytes]] = {}  # by reason
         self._replaced: list[bytes] = []
 
     def __repr__(self) -> str:
@@ -45,7 +45,7 @@ class Past:
 
     def take(self, replayed: Replayed) -> None:
         """The next record."""
-        commit, rows, _prints = replayed
+        commit, rows, _prints, _places = replayed
         self.clean = commit.clean
         self.names += commit.sites
         self.scope += commit.scope
@@ -61,7 +61,8 @@ class Past:
         self._sites.append(rows["site"].copy())
         self._redirects.append(commit.redirects)
         self._settled.append(commit.settled)
-        self._refused.append(commit.refused)
+        for reason, pages in commit.refused.items():
+            self._refused.setdefault(reason, []).append(pages)
         self._replaced.append(commit.replaced)
         if commit.left:
             self._leave(commit.left)
@@ -106,7 +107,11 @@ class Past:
 
     def refused(self) -> NDArray[np.uint32]:
         """Pages that were refused when their turn came."""
-        return np.frombuffer(b"".join(self._refused), np.uint32)
+        return np.frombuffer(b"".join(part for parts in self._refused.values() for part in parts), np.uint32)
+
+    def refusals(self) -> dict[str, NDArray[np.uint32]]:
+        """The same, by the reason."""
+        return {reason: np.frombuffer(b"".join(parts), np.uint32) for reason, parts in self._refused.items()}
 
     def replaced(self) -> NDArray[np.uint32]:
         """Pages whose URLs have other numbers by now."""
@@ -122,3 +127,26 @@ class Past:
             self.robots.pop(number, None)
         for part in self._sites:
             part[np.isin(part, numbers)] = GONE
+
+
+class Scores:
+    """The scores of a log's pages, record by record. Kept apart: who goes on has them in the heaps already."""
+
+    def __init__(self) -> None:
+        self._new: list[NDArray[np.float64]] = []
+        self._changes: list[tuple[NDArray[np.uint32], NDArray[np.float64]]] = []
+
+    def __repr__(self) -> str:
+        return f"Scores({len(self._new)} records)"
+
+    def take(self, commit: Commit) -> None:
+        """The next record."""
+        self._new.append(np.frombuffer(commit.scores))
+        self._changes.append((np.frombuffer(commit.rescored, np.uint32), np.frombuffer(commit.rescores)))
+
+    def all(self) -> NDArray[np.float64]:
+        """By page: its score; of none, where the ordering does not score."""
+        scores: NDArray[np.float64] = np.concatenate([np.empty(0), *self._new])
+        for pages, now in self._changes:
+            scores[pages] = now
+        return scores

@@ -11,16 +11,16 @@ go there instead, and the first thing after a restart is to compute.
 A batch is over when its pages are. It does not wait for a site that cannot be reached: what lies there belongs to no
 batch, and is visited when the site is back.
 
-Several workers: each orders its own pages. A link to another worker's page is told there, with the score of the page
-where it was found, so that the same rules apply; what further links add is told in sums, a commit later. Only batch and
-partial PageRank, as far as they are computed anew, know no links but their own worker's.
+Several workers: each orders its own pages. A link to another worker's page is told there with the score that the page
+starts with, which only the worker knows that visited the page where it was found; what further links add is told in
+sums, a commit later. Only batch and partial PageRank, as far as they are computed anew, know no links but their own
+worker's.
 """
 
 from __future__ import annotations
 
-import math
 from array import array
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -35,9 +35,9 @@ from weft.frontier.oracle import Oracle
 from weft.frontier.seen import BATCH, Arrays, Seen, find, seen_at
 from weft.ordering import Scored
 from weft.ordering.heaps import Heaps, TwoLevelHeap, heaps_at, rescore
-from weft.ordering.known import NO_PAGE, Known, known_at
+from weft.ordering.known import NO_PAGE, Known, known_at, stays
 from weft.ordering.reranking import Edges, Estimate, Every, Reranking, add_edges, choose_batch, make_edges, rescore_all
-from weft.ordering.rules import PYTHON, found, linked, rule_of
+from weft.ordering.rules import PYTHON, by_lot, found, linked, rule_of
 
 _MOST_LINKS = 1 << 32  # of the known graph; address space, not memory
 
@@ -75,6 +75,7 @@ class Ranking:
             seed=seed,
         )
         self._rule = rule_of(ordering)
+        self._own_scores = bool(needs) or by_lot(self._rule)  # pages of one parent may start differently
         self._table = table_of(self.known)
         self._address = address_of(self._table)
         self._scored = 0  # pages that have been scored
@@ -120,7 +121,7 @@ class Ranking:
             self._look_up()
             _follow_at(self._seen.address, self._heaps.address, self._address, self._rule, page, out, self._scored)
             if not self._holdings.alone:
-                self._tell_others(page, links, self._numbers[:out].tolist())
+                self._tell_others(page, links, self._numbers[:out].tolist(), out)
             if self._every is None:
                 self._changed.frombytes(self._octets[: 4 * out])
             else:
@@ -151,28 +152,42 @@ class Ranking:
 
     # To and from other workers. The last page there is room for stands for one that is not known here.
 
-    def _tell_others(self, page: int, links: Collection[int], numbers: list[int]) -> None:
-        """What the links of a page add to the scores of pages that are not known here."""
-        spare, out = self.known.score.size - 1, len(links)
-        before = self.known.score[spare] = self._ordering.found(self.known, spare, page, out)
-        after = self._ordering.linked(self.known, spare, page, out)
-        if after != before:
-            for key, number in zip(links, numbers, strict=True):
-                if number < 0:
-                    self._holdings.gain(key, float(after - before))
+    def _tell_others(self, page: int, links: Iterable[int], numbers: list[int], out: int) -> None:
+        """Tell the workers of pages that are not known here what the links of a page mean for their scores."""
+        told = [key for key, number in zip(links, numbers, strict=True) if number < 0 and self._holdings.tells(key)]
+        if not told:
+            return
+        before, gain = self._elsewhere(told[0], page, out)
+        for key in told:
+            if self._own_scores and key != told[0]:
+                before, gain = self._elsewhere(key, page, out)
+            self._holdings.start(key, before)
+            if gain:
+                self._holdings.gain(key, gain)
 
-    def arrived(self, parent: float, gain: float) -> None:
-        """Score the page, if it was taken, to which a link came that was found on a page with this score.
+    def _elsewhere(self, key: int, parent: int, out: int) -> tuple[float, float]:
+        """The score with which another worker's page starts that is found on one of ours, and what the link adds.
 
-        No score: the page comes from another worker with all that it had.
+        What is left to chance is drawn by its key, since it has no number here.
         """
-        first, spare = self._scored, self.known.score.size - 1
-        self.known.score[spare] = 0.0 if math.isnan(parent) else parent
+        spare = self.known.score.size - 1
+        known = self.known._replace(seed=self.known.seed ^ (key >> 2)) if self._own_scores else self.known
+        for name in self._needs:
+            getattr(known, name)[spare] = self._oracle.look_up(name, np.array([key], np.uint64))[0]
+        rule, pages = self._ordering, np.array([spare]) if self._rule == PYTHON else spare
+        before = known.score[spare] = _alone(rule.found(known, pages, parent, out))
+        after = before if rule.linked is stays else _alone(rule.linked(known, pages, parent, out))
+        return before, 0.0 if after == before else after - before
+
+    def arrived(self, score: float | None, gain: float) -> None:
+        """Score the page, if it was taken, to which a link came: it starts with a score, or as one found on no page."""
+        first = self._scored
         self._look_up()
-        self._score_new(spare, 1)
+        if score is None:
+            self._score_new(NO_PAGE, 0)
         for page in range(first, self._count):
-            score = gain if math.isnan(parent) else self.known.score[page] + gain
-            self._heaps.rescore(int(self._heaps.arrays.owner[page]), page, score)
+            start = self.known.score[page] if score is None else score
+            self._heaps.rescore(int(self._heaps.arrays.owner[page]), page, start + gain)
         self._end()
 
     def gain(self, page: int, amount: float) -> None:
@@ -219,7 +234,7 @@ class Ranking:
         self._score_new(page, out)
         numbers = np.array([self._seen.find(key) for key in links], np.int64)
         if not self._holdings.alone:
-            self._tell_others(page, links, numbers.tolist())
+            self._tell_others(page, links, numbers.tolist(), out)
         numbers = numbers[numbers >= 0]
         if self._rule == PYTHON:
             self._apply(numbers, self._ordering.linked(self.known, numbers, page, out))
@@ -326,6 +341,11 @@ class Ranking:
         """End what computes."""
         if self._beside is not None:
             self._beside.shutdown(cancel_futures=True)
+
+
+def _alone(score: Any) -> float:
+    """The score of one page, whether a rule gave it as such or as an array."""
+    return float(np.ravel(score)[0])
 
 
 @uncounted

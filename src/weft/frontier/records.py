@@ -33,7 +33,7 @@ class Commit(msgspec.Struct, omit_defaults=True):
 
     sites: list[str] = []  # names of new sites, in the order of their numbers
     settled: bytes = b""  # numbers of pages that are done, uint32
-    refused: bytes = b""  # numbers of pages that were refused when their turn came, uint32
+    refused: dict[str, bytes] = {}  # by reason: numbers of pages that were refused when their turn came, uint32
     replaced: bytes = b""  # numbers of pages that are fetched again, under new numbers; uint32
     redirects: bytes = b""  # pages that were found by a redirect, each with the page that it was on; uint32
     delayed: list[tuple[int, int, float]] = []  # pages to be tried again: page, tries so far, wall time

@@ -17,7 +17,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from weft.frontier.politeness import NEVER, Politeness, Throttle, shortest_wait, wait_after
 from weft.frontier.sites import Errand, Site
@@ -41,8 +41,11 @@ class Visit:
         "number",
         "over",
         "pages",
+        "pause",
+        "rest",
         "scheme",
         "site",
+        "took",
     )
 
     def __init__(self, number: int, site: Site, errand: Errand | None, gap: float) -> None:
@@ -53,6 +56,9 @@ class Visit:
         self.scheme = ""  # of its first page: one connection has one scheme
         self.address = ""  # "" until the visit has entered
         self.pages = 0  # turns given
+        self.took = 0.0  # seconds that its last download took
+        self.pause = 0.0  # what the server, or its failure, asks for beside the wait
+        self.rest: float | None = None  # seconds that the site rests behind it, once that is decided
         self.domain_throttle: Throttle | None = None
         self.address_throttle: Throttle | None = None
         self.over = False
@@ -91,6 +97,8 @@ class Schedule:
         pages_of: Callable[[int], int],
     ) -> None:
         self._heaps = heaps
+        counts: Any = heaps.arrays.counts
+        self._counts: memoryview[int] = memoryview(counts)  # its elements are read at a third of what the array's cost
         self._politeness = politeness
         self._site = site_of
         self._pages = pages_of  # by site: how many are known
@@ -117,7 +125,8 @@ class Schedule:
     @property
     def ready(self) -> int:
         """Sites that may be visited now."""
-        return int(self._heaps.arrays.counts[IN_HEAP])
+        count: int = self._counts[IN_HEAP]
+        return count
 
     @property
     def aside(self) -> int:
@@ -138,7 +147,7 @@ class Schedule:
     @property
     def pending(self) -> int:
         """Pages that wait for their turn, those to be tried again included."""
-        return int(self._heaps.arrays.counts[PENDING]) + len(self.delayed)
+        return self._counts[PENDING] + len(self.delayed)
 
     def next_event(self) -> float | None:
         """When something will change by itself."""
@@ -212,16 +221,23 @@ class Schedule:
                 throttle.confirm(visit, now, visit.gap)
                 self._wake_later(throttle, now)
 
-    def leave(self, visit: Visit, now: float, *, pause: float) -> None:
-        """The visit is over: the site rests for its wait, or for a longer pause that was asked for."""
+    def decide(self, visit: Visit) -> float:
+        """How long the site rests behind a visit: for its wait, or for a longer pause. It is decided once, and written
+        down; what a margin adds to it is for us to know.
+        """
+        if visit.rest is None:
+            visit.rest = max(self.wait(visit.site, visit.took) if visit.address else 0.0, visit.pause)
+        return visit.rest
+
+    def leave(self, visit: Visit, now: float) -> None:
+        """The visit is over: the site rests."""
         if visit.over:
             return
-        site = visit.site
+        site, rest = visit.site, self.decide(visit)
         self._end(visit, now)
-        if visit.address:
-            wait = self.wait(site)
-            pause = max(wait + self._politeness.margin if wait else 0.0, pause)
-        site.next_visit = max(site.next_visit, now + pause)
+        if visit.address and rest:
+            rest += self._politeness.margin
+        site.next_visit = max(site.next_visit, now + rest)
         if (site.held or site.set_aside) and not site.errands:
             self._dormant.add(site.number)
         else:

@@ -1,18 +1,18 @@
 """What is crawled. In: a URL in normal form, its kind and depth. Out: nothing, or the reason why not.
 
-Rules are asked in order and the first that says no decides; `trace` gives every rule's answer, for `weft explain`.
+The rules themselves, with all that they look at, are in `weft.frontier.rules`. Here is what they ask: the settings, the
+seeds, the blacklist, and what single sites have of their own. `Scope.refusal` is their short cut for links.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.patterns import Patterns
-from weft.frontier.sites import MOST_SITE_PAGES
+from weft.frontier.sites import MOST_SITE_PAGES, Overrides, SiteSettings
 from weft.model import FIRST_REQUISITE, Kind, Reason, is_named
 from weft.parse.media import Wanted
 from weft.settings import setting
@@ -120,114 +120,125 @@ def _how(name: str, was: Any, now: Any) -> Literal["either", "wider", "narrower"
 
 
 class Scope:
-    """The rules of one crawl."""
+    """The laws of one crawl: what its rules ask. The frontier owns it; orders of whoever runs the crawl change it.
 
-    def __init__(self, settings: Selection) -> None:
-        self._settings = settings
+    What a URL is told of its site alone is remembered until the scope grows.
+    """
+
+    def __init__(self, selection: Selection, overrides: Overrides | None = None) -> None:
+        self.selection = selection
+        self.overrides = overrides or Overrides()
         self._sites: set[str] = set()
         self._domains: set[str] = set()
         self._prefixes: tuple[str, ...] = ()
         self._by_site: dict[str, Reason | None] = {}  # what the rules say that look at the site alone
-        self.wanted = Wanted(settings.types)
+        self.wanted = Wanted(selection.types)
         self.blacklist = Blacklist()
         # A URL that cannot be tried is rather left out.
-        self._include = Patterns(settings.include, "include", unsure=False) if settings.include else None
-        self._exclude = Patterns(settings.exclude, "exclude", unsure=True) if settings.exclude else None
+        self._include = Patterns(selection.include, "include", unsure=False) if selection.include else None
+        self._exclude = Patterns(selection.exclude, "exclude", unsure=True) if selection.exclude else None
         self.slow = any(given is not None and given.slow for given in (self._include, self._exclude))
+        own = [site.max_depth for site in self.overrides.sites.values() if site.max_depth is not None]
+        self._shallow = min(selection.max_depth, selection.max_depth_dynamic, *own)  # so deep nothing is too deep
 
     def __repr__(self) -> str:
         sizes = f"{len(self._sites)} sites, {len(self._domains)} domains, {len(self._prefixes)} prefixes"
-        return f"Scope({self._settings.scope}: {sizes})"
+        return f"Scope({self.selection.scope}: {sizes})"
 
     def admit(self, url: str) -> list[str]:
         """Let what this seed stands for into the scope; the seed, if that added anything."""
         before = len(self._sites) + len(self._domains) + len(self._prefixes)
         site = site_of(url)
-        if self._settings.scope == "site":
+        if self.selection.scope == "site":
             self._sites.update(twins(site))
-        elif self._settings.scope == "domain":
+        elif self.selection.scope == "domain":
             self._domains.add(registered_domain(site))
-        elif self._settings.scope == "prefix":
+        elif self.selection.scope == "prefix":
             self._prefixes = tuple(dict.fromkeys((*self._prefixes, *_folder(url))))
         self._by_site.clear()
         return [url] if len(self._sites) + len(self._domains) + len(self._prefixes) > before else []
 
-    def refusal(self, url: str, site: str, kind: int, depth: int) -> Reason | None:
-        """Why this URL of a site is not to be crawled, or None: the first rule of `trace` that says no.
+    def refusal(self, url: str, site: str, kind: int, depth: int, source: str = "") -> Reason | None:
+        """Why this URL of a site is not to be crawled, or None: what the rules of `FOUND` say that look at no more than
+        this, in their order.
 
-        Called for every link that is new, so the rules stand here in one piece, the cheap ones without a call.
+        Called for every link that is new, so they stand here in one piece, the cheap ones without a call.
         """
-        settings = self._settings
-        if len(url) > settings.max_url:
+        if len(url) > self.selection.max_url:
             return Reason.URL_LENGTH
         if self.blacklist.rules and self.blacklist.names(url, site):
             return Reason.BLACKLISTED
         free = kind >= FIRST_REQUISITE or kind in _FROM_ANYWHERE
         by_site = self._by_site[site] if site in self._by_site else self._judge_site(url, site)
-        if by_site is Reason.PORT:
+        if by_site is _PORT:
             return by_site
         if self._exclude is not None and self._exclude.match(url):
             return Reason.EXCLUDED
-        if not free and (by_site is not None or self._outside(url)) and not is_named(kind, depth):
+        if (
+            (not free or (source and self.strays(kind, site, source)))
+            and (by_site is not None or self._outside(url))
+            and not is_named(kind, depth)
+        ):
             return Reason.SCOPE
         if kind >= FIRST_REQUISITE:
             return None
-        if self._include is not None and self._not_included(url, kind):
+        if self._include is not None and kind != _SEED and not self._include.match(url):
             return Reason.NOT_INCLUDED
         if not free and not self.wanted.link(url) and not is_named(kind, depth):
             return Reason.EXTENSION
-        if depth > settings.max_depth_dynamic or depth > settings.max_depth:
-            return Reason.DEPTH if self._too_deep(url, depth) else None
+        if depth > self._shallow and depth > self.deepest(url, site):
+            return Reason.DEPTH
         return None
+
+    # What rules ask.
 
     def covers(self, site: str) -> bool:
         """Can pages of a site be in the scope, other than by being named?"""
-        scope = self._settings.scope
+        scope = self.selection.scope
         if scope == "prefix":
             return any(site_of(prefix) == site for prefix in self._prefixes)
         if scope == "domain":
             return registered_domain(site) in self._domains
         return site in self._sites if scope == "site" else scope == "all"
 
-    def forbids(self, url: str) -> Reason | None:
-        """Why nothing at all may be asked for at this URL, not even a robots.txt: the rules that choose pages apart."""
-        if len(url) > self._settings.max_url:
-            return Reason.URL_LENGTH
-        if self.blacklist.rules and self.blacklist.names(url, site_of(url)):
-            return Reason.BLACKLISTED
-        return None if web_port(split(url).port) else Reason.PORT
+    def holds(self, url: str, site: str) -> bool:
+        """Does a URL lie in the scope, other than by being named?"""
+        return self.covers(site) and not self._outside(url)
 
-    def chain_refusal(self, kind: int, steps: int) -> Reason | None:
-        """Why a URL is not to be crawled that is so far down a chain of its kind, or None."""
-        if kind == Kind.REDIRECT:
-            return Reason.CHAIN if steps > self._settings.max_redirects else None
-        nested = kind == Kind.MAP or kind >= FIRST_REQUISITE
-        return Reason.CHAIN if nested and steps > _NESTED else None
+    def strays(self, kind: int, site: str, source: str) -> bool:
+        """Is it a sitemap that one of another site names, for which that may not speak?"""
+        return kind == _MAP and source != "" and site not in twins(source)
 
-    def trace(self, url: str, kind: int, depth: int, steps: int = 0) -> Iterator[tuple[Reason, bool]]:
-        """Every rule in the order they are asked, with whether it refuses."""
-        site = site_of(url)
-        page, free = kind < FIRST_REQUISITE, kind >= FIRST_REQUISITE or kind in _FROM_ANYWHERE
-        by_site = self._judge_site(url, site)
-        yield Reason.URL_LENGTH, len(url) > self._settings.max_url
-        yield Reason.BLACKLISTED, self.blacklist.names(url, site)
-        yield Reason.PORT, by_site is Reason.PORT
-        yield Reason.EXCLUDED, self._exclude is not None and self._exclude.match(url)
-        yield Reason.SCOPE, not (free or is_named(kind, depth)) and (by_site is Reason.SCOPE or self._outside(url))
-        yield Reason.NOT_INCLUDED, page and self._not_included(url, kind)
-        yield Reason.EXTENSION, not free and not self.wanted.link(url) and not is_named(kind, depth)
-        yield Reason.DEPTH, page and self._too_deep(url, depth)
-        yield Reason.CHAIN, self.chain_refusal(kind, steps) is not None
+    def includes(self, url: str) -> bool:
+        """Does one of the include patterns match, if there are any?"""
+        return self._include is None or self._include.match(url)
+
+    def excludes(self, url: str) -> bool:
+        """Does one of the exclude patterns match?"""
+        return self._exclude is not None and self._exclude.match(url)
+
+    def deepest(self, url: str, site: str) -> int:
+        """How many links away from a seed a page may be."""
+        own = self.overrides.of(site).max_depth if self.overrides.sites else None
+        most = self.selection.max_depth if own is None else own
+        return min(most, self.selection.max_depth_dynamic) if is_dynamic(url) else most
+
+    def most_pages(self, site: str) -> int:
+        """How many pages a site may have."""
+        own = self.overrides.of(site).max_pages if self.overrides.sites else None
+        return self.selection.max_site_pages if own is None else own
+
+    def obeys(self, settings: SiteSettings) -> bool:
+        """Is what robots.txt and nofollow say obeyed on a site with these settings?"""
+        return (settings.robots or self.selection.robots) == "obey"
 
     def _judge_site(self, url: str, site: str) -> Reason | None:
         """What the rules say that look at the site alone: is its port for the web, is it in the scope?"""
-        scope = self._settings.scope
+        scope = self.selection.scope
         reason: Reason | None = None
         if not web_port(split(url).port):
             reason = Reason.PORT
-        elif (scope == "site" and site not in self._sites) or (
-            scope == "domain" and registered_domain(site) not in self._domains
-        ):
+        elif scope in ("site", "domain") and not self.covers(site):
             reason = Reason.SCOPE
         if len(self._by_site) > _MOST_CACHED:
             self._by_site.clear()
@@ -236,22 +247,20 @@ class Scope:
 
     def _outside(self, url: str) -> bool:
         """Does a scope that looks at the whole URL leave it out?"""
-        if self._settings.scope == "prefix":
+        if self.selection.scope == "prefix":
             return not url.startswith(self._prefixes)
-        return self._settings.scope == "list"  # its seeds, and where they are redirected to, are asked for by name
-
-    def _not_included(self, url: str, kind: int) -> bool:
-        return self._include is not None and kind != Kind.SEED and not self._include.match(url)
-
-    def _too_deep(self, url: str, depth: int) -> bool:
-        settings = self._settings
-        return depth > settings.max_depth or (depth > settings.max_depth_dynamic and is_dynamic(url))
+        return self.selection.scope == "list"  # its seeds, and where they are redirected to, are asked for by name
 
 
 # A seed is a seed wherever it lies, and robots.txt says where its sitemaps are.
+_SEED, _MAP, _PORT = int(Kind.SEED), int(Kind.MAP), Reason.PORT  # they are slow to find in Python 3.11
 _FROM_ANYWHERE = frozenset((Kind.SEED, Kind.MAP))
 _MOST_CACHED = 200_000
-_NESTED = 5  # sitemaps that name one another, or parts of parts; redirects of them included
+
+
+def is_free(kind: int) -> bool:
+    """May a URL that was found like this lie anywhere, and be called anything?"""
+    return kind >= FIRST_REQUISITE or kind in _FROM_ANYWHERE
 
 
 def twins(site: str) -> tuple[str, str]:

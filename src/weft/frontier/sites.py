@@ -9,7 +9,7 @@ import msgspec
 
 from weft.fetch.cookies import Cookie, Jar
 from weft.fetch.headers import check_headers, headers_complaint
-from weft.parse.robots import ALLOW_ALL, DISALLOW_ALL, Robots, parse_robots
+from weft.parse.robots import Robots
 from weft.settings import setting
 from weft.urls import host_of, registered_domain
 
@@ -24,8 +24,10 @@ class SiteSettings:
     wait: float | None = setting(None, "seconds between visits, fixed", at_least=0, unit="seconds")
     per_visit: int | None = setting(None, "pages fetched on one connection", at_least=1)
     max_pages: int | None = setting(None, "pages of this site", at_least=1, at_most=MOST_SITE_PAGES)
-    max_depth: int | None = setting(None, "links away from a seed", at_least=0)
-    robots: Literal["obey", "ignore"] | None = setting(None, "what to do about robots.txt")
+    max_depth: int | None = setting(None, "links away from a seed, in place of the crawl's max_depth", at_least=0)
+    robots: Literal["obey", "ignore"] | None = setting(
+        None, "what to do about robots.txt, robots meta tags and nofollow"
+    )
     headers: dict[str, str] | None = setting(
         None,
         "further headers of every request to it; a value env:NAME is taken from the environment",
@@ -60,11 +62,12 @@ class Overrides:
 
 
 class RobotsRecord(msgspec.Struct, array_like=True):
-    """A robots.txt as it was had: when, and what it said; `body` is None where the status alone decides."""
+    """A robots.txt as it was had: when, and what it said; `body` is None where there is none, and all is allowed."""
 
     fetched_at: float  # wall time
-    allowed: bool  # what holds where there is no body
     body: bytes | None
+    delay: float = 0.0  # the crawl-delay that it asks of
+    agent: str = ""  # the one with this product token; "": nobody looked
 
 
 _COMPRESSED = b"\x28\xb5\x2f\xfd"  # how what zstd made begins; a record begins otherwise
@@ -75,7 +78,7 @@ _record = msgspec.msgpack.Decoder(RobotsRecord).decode
 def packed_robots(record: RobotsRecord) -> bytes:
     """A robots.txt as it is written down: compressed where it is large.
 
-    >>> len(packed_robots(RobotsRecord(0.0, True, b"Disallow: /a " * 40_000))) < 100
+    >>> len(packed_robots(RobotsRecord(0.0, b"Disallow: /a " * 40_000))) < 100
     True
     """
     data = _encode(record)
@@ -164,23 +167,13 @@ class Site:
         self.second_chance = False
         self.visited = False  # a visit is under way, or took place
         self.tls = ""  # the verdict on its certificate; "" before the first handshake
-        self.robots: dict[str, Robots] = {}  # by scheme
+        self.robots: dict[str, Robots] = {}  # by scheme, as far as they are kept ready
         self.robots_at: dict[str, float] = {}  # by scheme: wall time when it was had
         self.jar = Jar()
         self.errands: list[Errand] = []
 
     def __repr__(self) -> str:
         return f"Site({self.number} {self.name}, {self.fetched} fetched, {self.failures} failures)"
-
-    def learn_robots(self, scheme: str, record: RobotsRecord, agent: str) -> Robots:
-        """Take a robots.txt in."""
-        if record.body is None:
-            robots = ALLOW_ALL if record.allowed else DISALLOW_ALL
-        else:
-            robots = parse_robots(record.body, agent)
-        self.robots[scheme] = robots
-        self.robots_at[scheme] = record.fetched_at
-        return robots
 
     def memory(self, wall_offset: float) -> bytes:
         """What must outlive a restart, beside cookies; `wall_offset` is wall time less monotonic time."""

@@ -29,7 +29,6 @@ _UNSENT = frozenset(
         Reason.CONNECT_TIMEOUT,
         Reason.CONNECT_FAILED,
         Reason.TLS,
-        Reason.ROBOTS_UNREACHABLE,
     )
 )
 

@@ -43,6 +43,11 @@ def rule_of(ordering: Ordering) -> int:
     return _NUMBERS.get(ordering.name, PYTHON) if ours else PYTHON
 
 
+def by_lot(rule: int) -> bool:
+    """May a rule give two pages different scores that were found on the same page, by chance or by who knows what?"""
+    return rule in (PYTHON, _RANDOM, _LOT)
+
+
 @inlined
 def found(rule: int, known: Known, page: int, parent: int, out: int) -> float:
     """The score of a page that is found."""

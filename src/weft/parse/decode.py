@@ -1,8 +1,9 @@
 """Content codings and charsets. In: bytes as they came, with what the header says of them. Out: bytes to be read,
 and their charset.
 
-Everything is tolerated: a stream that breaks off gives what could be decoded. The expanded size is bounded, because
-a small answer can expand a thousandfold; the time is linear in what comes in and goes out, whatever is in it.
+Everything is tolerated: a stream that breaks off gives what could be decoded, as browsers show it, and is told. The
+expanded size is bounded, because a small answer can expand a thousandfold; the time is linear in what comes in and
+goes out, whatever is in it.
 """
 
 from __future__ import annotations
@@ -31,25 +32,35 @@ def decode_content(body: bytes, coding: str, limit: int) -> tuple[bytes, Reason 
     >>> decode_content(isal_zlib.compress(b"hello"), "deflate", 100)
     (b'hello', None)
     """
+    return undo_codings(body, coding, limit)[:2]
+
+
+def undo_codings(body: bytes, coding: str, limit: int) -> tuple[bytes, Reason | None, bool]:
+    """The same, and whether the stream came to its end; it may break off although every byte came that was promised."""
+    whole = True
     names = [part.strip().lower() for part in coding.split(",")]
     if len(names) > _MOST_CODINGS:
-        return b"", Reason.ENCODING
+        return b"", Reason.ENCODING, True
     for name in reversed(names):
         if name in ("", "identity", "utf-8", "none"):  # the last two are common mistakes and mean nothing
             continue
         decoder = _DECODERS.get(name)
         if decoder is None:
-            return b"", Reason.ENCODING
+            return b"", Reason.ENCODING, True
         try:
-            body, complete = decoder(body, limit)
+            body, end = decoder(body, limit)
         except (_BROKEN, brotli.error, zstandard.ZstdError, MemoryError):
-            return b"", Reason.ENCODING
-        if not complete:
-            return body, Reason.EXPANSION
-    return body, None
+            return b"", Reason.ENCODING, True
+        if end == _FULL:
+            return body, Reason.EXPANSION, True
+        whole = whole and end == _WHOLE
+    return body, None, whole
 
 
-def _gzip(body: bytes, limit: int) -> tuple[bytes, bool]:
+_WHOLE, _FULL, _BROKEN_OFF = range(3)  # how decoding ended: with the stream, at the limit, or before either
+
+
+def _gzip(body: bytes, limit: int) -> tuple[bytes, int]:
     """gzip, several members too; a stream that breaks off gives what there is of it."""
     parts: list[bytes] = []
     room, at, members = limit, 0, 0
@@ -70,14 +81,14 @@ def _gzip(body: bytes, limit: int) -> tuple[bytes, bool]:
                 break
             raise
         if not decoder.eof:  # broken off, or out of room
-            return b"".join(parts), room > 0
+            return b"".join(parts), _BROKEN_OFF if room > 0 else _FULL
         at -= len(decoder.unused_data)
     if members >= _MOST_MEMBERS and at < len(body):
         raise _BROKEN("more members than anybody means")
-    return b"".join(parts), room > 0 or at >= len(body)
+    return b"".join(parts), _WHOLE if room > 0 or at >= len(body) else _FULL
 
 
-def _deflate(body: bytes, limit: int) -> tuple[bytes, bool]:
+def _deflate(body: bytes, limit: int) -> tuple[bytes, int]:
     """Deflate as the standard has it, with a zlib header, or raw as many servers send it."""
     for wbits in (15, -15):
         decoder = isal_zlib.decompressobj(wbits=wbits)
@@ -87,23 +98,26 @@ def _deflate(body: bytes, limit: int) -> tuple[bytes, bool]:
             if wbits < 0:
                 raise
             continue
-        return result, decoder.eof or len(result) < limit
+        return result, _WHOLE if decoder.eof else _BROKEN_OFF if len(result) < limit else _FULL
     raise AssertionError("one of the two forms returns or raises")
 
 
-def _brotli(body: bytes, limit: int) -> tuple[bytes, bool]:
+def _brotli(body: bytes, limit: int) -> tuple[bytes, int]:
     decoder = brotli.Decompressor()
     result = decoder.process(body, output_buffer_limit=limit)
     while len(result) < limit and not decoder.is_finished() and not decoder.can_accept_more_data():
         result += decoder.process(b"", output_buffer_limit=limit - len(result))
     # It may give a little more than it was asked for.
-    return result[:limit], len(result) <= limit and (decoder.is_finished() or len(result) < limit)
+    if len(result) > limit or (len(result) == limit and not decoder.is_finished()):
+        return result[:limit], _FULL
+    return result, _WHOLE if decoder.is_finished() else _BROKEN_OFF
 
 
-def _zstd(body: bytes, limit: int) -> tuple[bytes, bool]:
+def _zstd(body: bytes, limit: int) -> tuple[bytes, int]:
+    """Of zstd it is not told whether it breaks off: its reader does not say."""
     with zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(body, read_across_frames=True) as reader:
         result = reader.read(limit)
-        return result, len(result) < limit or not reader.read(1)
+        return result, _WHOLE if len(result) < limit or not reader.read(1) else _FULL
 
 
 _DECODERS = {

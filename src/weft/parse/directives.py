@@ -10,35 +10,80 @@ True
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
+
+_ALLOWED = frozenset(("", "all", "index", "follow", "archive"))  # what is so anyway
+_NONE = ("noindex", "nofollow")  # what "none" means
+_FIRST = frozenset(("noarchive", "nofollow", "noindex"))
+_LONGEST = 200  # characters of all directives together
+_MOST = 20  # directives: a page may have any number of meta tags
+_SHORT = 200  # of a text that is worth remembering
 
 
 class Directives(msgspec.Struct, frozen=True, gc=False):
-    """Asked of robots: may the links be followed, may the page be indexed, may it be kept."""
+    """What is asked of robots: words in small letters, each once, sorted; first those by which something is decided.
+    What is allowed anyway (all, index, follow) is none of them, and there are at most twenty, of 200 characters each.
+    """
 
-    follow: bool = True
-    index: bool = True
-    archive: bool = True
+    words: tuple[str, ...] = ()
+
+    @property
+    def follow(self) -> bool:
+        """May links be followed?"""
+        return "nofollow" not in self.words
+
+    @property
+    def text(self) -> str:
+        """As the columns have it. Words beyond 200 characters are left out.
+
+        >>> read_directives("max-snippet:-1, none").text
+        'nofollow,noindex,max-snippet:-1'
+        """
+        text = ",".join(self.words)
+        return text if len(text) <= _LONGEST else text[: _LONGEST + 1].rpartition(",")[0]
 
     def and_also(self, other: Directives) -> Directives:
         """Both at once: a no is a no."""
-        return Directives(self.follow and other.follow, self.index and other.index, self.archive and other.archive)
+        if not other.words:
+            return self
+        return _sorted({*self.words, *other.words}) if self.words else other
 
 
 NOTHING_ASKED = Directives()
 
 
+def _sorted(words: set[str]) -> Directives:
+    short = [word for word in words if len(word) <= _LONGEST]
+    return Directives(tuple(sorted(short, key=lambda word: (word not in _FIRST, word))[:_MOST]))
+
+
+def asks_not_to_be_kept(text: str) -> bool:
+    """Is `noarchive` among directives, as the columns have them?
+
+    >>> asks_not_to_be_kept("noarchive,nofollow"), asks_not_to_be_kept("x-noarchive")
+    (True, False)
+    """
+    return "noarchive" in text.split(",")
+
+
 def read_directives(content: str) -> Directives:
     """Read the content of a robots meta tag."""
-    words = {word.strip().lower() for word in content.replace(";", ",").split(",")}
-    if not words & {"nofollow", "none", "noindex", "noarchive"}:
+    return _known(content) if len(content) <= _SHORT else _read(content)
+
+
+def _read(content: str) -> Directives:
+    words = {" ".join(word.split()).lower() for word in content.replace(";", ",").split(",")} - _ALLOWED
+    if not words:
         return NOTHING_ASKED
-    none = "none" in words
-    return Directives(
-        follow=not (none or "nofollow" in words),
-        index=not (none or "noindex" in words),
-        archive="noarchive" not in words,
-    )
+    if "none" in words:
+        words.remove("none")
+        words.update(_NONE)
+    return _sorted(words)
+
+
+_known = lru_cache(maxsize=256)(_read)  # most pages say the same
 
 
 def head_directives(head: bytes, agent: str) -> Directives:

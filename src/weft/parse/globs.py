@@ -32,9 +32,21 @@ class Globs:
                 octets += piece.encode("utf-8", "surrogatepass")
                 bounds.append(len(octets))
             pieces.append((first, len(bounds) - 1 - first, 2 if whole else int(tail is not None)))
-        self._octets = np.frombuffer(bytes(octets), np.uint8)
-        self._bounds = np.array(bounds, np.int32)
-        self._pieces = np.array(pieces, np.int32).reshape(-1, 3)
+        self._keep(bytes(octets), np.array(bounds, np.int32), np.array(pieces, np.int32).reshape(-1, 3))
+
+    @classmethod
+    def ready(cls, octets: bytes, bounds: NDArray[np.int32], pieces: NDArray[np.int32]) -> Globs:
+        """Patterns that are cut already: all pieces one after the other, where each ends, and by pattern the first of
+        its pieces, how many, and whether 1 the last ends the path, 2 it is all.
+        """
+        globs = cls([])
+        globs._keep(octets, bounds, pieces)
+        return globs
+
+    def _keep(self, octets: bytes, bounds: NDArray[np.int32], pieces: NDArray[np.int32]) -> None:
+        self._octets = np.frombuffer(octets, np.uint8)
+        self._bounds = bounds
+        self._pieces = pieces
         self._pairs = np.zeros(_WORDS, np.uint8)
 
     def first(self, path: str, most: int) -> int:

@@ -18,6 +18,7 @@ from weft.model import Kind, Parsed
 from weft.parse.css import css_links
 from weft.parse.directives import Directives, read_directives
 from weft.parse.tags import read_tags
+from weft.urls import normal_form
 
 # As the HTML standard reads it: a time, a separator, perhaps "url=", and the rest, in quotes or not.
 _REFRESH = re.compile(
@@ -26,6 +27,7 @@ _REFRESH = re.compile(
 )
 _LONGEST_TITLE = 1000
 _LONGEST_TEXT = 500  # of a link
+_LONGEST_CANONICAL = 2000
 
 # What the relations of <link> mean: a page to follow, or a part of this one. Others (dns-prefetch …) are neither.
 _PAGE_RELATIONS = frozenset(
@@ -65,6 +67,7 @@ _PART_RELATIONS = frozenset(
 )
 
 
+_A = Kind.A
 _LINKS = {"a": Kind.A, "area": Kind.AREA, "iframe": Kind.IFRAME, "frame": Kind.FRAME}
 
 
@@ -91,8 +94,12 @@ def parse_html(  # noqa: C901, PLR0913
     nofollow: list[tuple[str, int]] = []
     said: list[tuple[str, str]] = []
     unfollowed_said: list[tuple[str, str]] = []
-    language = other_language = title = base = ""
+    language = other_language = title = base = canonical = ""
     for element, attributes in read_tags(body, parts=requisites, texts=labels, briefly=briefly):
+        if attributes is None:
+            if element:
+                links.append((element, _A))
+            continue
         if (kind := _LINKS.get(element)) is not None:
             written = attributes.get("href") or attributes.get("src") or attributes.get("xlink:href")
             if written:
@@ -102,7 +109,8 @@ def parse_html(  # noqa: C901, PLR0913
                 else:
                     links.append((written, kind))
         elif element == "link":
-            _read_link(attributes, links, nofollow, requisites=requisites)
+            named = _read_link(attributes, links, nofollow, requisites=requisites)
+            canonical = canonical or named
         elif element == "meta":
             directives = _read_meta(attributes, directives, agent, links)
         elif element == "title":
@@ -132,6 +140,8 @@ def parse_html(  # noqa: C901, PLR0913
         reason=None,
         labels=said + unfollowed_said,
         left_out=left_out,
+        robots=directives.text if directives.words else "",
+        canonical=_canonical(canonical, charset, base or url) if canonical else "",
     )
 
 
@@ -174,16 +184,26 @@ def _read_link(
     nofollow: list[tuple[str, int]],
     *,
     requisites: bool,
-) -> None:
+) -> str:
+    """A <link>: a page to follow, or a part of this one; what it names as the canonical URL, if it does."""
     written = attributes.get("href")
     relations = attributes.get("rel", "").lower().split()
     if not written or not relations:
-        return
+        return ""
     if not _PART_RELATIONS.isdisjoint(relations):
         if requisites:
             links.append((written, Kind.STYLE if "stylesheet" in relations else Kind.PART))
     elif not _PAGE_RELATIONS.isdisjoint(relations):
         (nofollow if "nofollow" in relations else links).append((written, Kind.LINK))
+        return written if "canonical" in relations else ""
+    return ""
+
+
+def _canonical(written: str, charset: str, base: str) -> str:
+    """The canonical URL of a page in normal form; nothing where it is no URL, or too long for one."""
+    ((sent, _),) = _sent([(written, 0)], charset)
+    url = normal_form(sent.strip(), base)
+    return url if type(url) is str and len(url) <= _LONGEST_CANONICAL else ""
 
 
 def _sent(links: list[tuple[str, int]], charset: str) -> list[tuple[str, int]]:

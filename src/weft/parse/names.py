@@ -63,6 +63,8 @@ def _all(*texts: str) -> list[str]:
 
 
 ATTRIBUTES = _all("text style", *_FOR_LINKS.values(), *_FOR_PARTS.values())
+LONE_HREF = len(ATTRIBUTES)
+"""Stands for the href of an <a> that has nothing else that is asked for: most links."""
 ELEMENTS = _all(*_FOR_LINKS, *_FOR_PARTS, TEXT_HOLDERS, DRAWING_ENDERS, BODY_PARTS, SURROUNDINGS, _OTHERS)
 
 

@@ -13,8 +13,8 @@ import msgspec
 
 from weft.model import Kind, Page, Parsed, Reason
 from weft.parse.css import css_links
-from weft.parse.decode import charset_of, decode_content
-from weft.parse.directives import NOTHING_ASKED, head_directives
+from weft.parse.decode import charset_of, decode_content, undo_codings
+from weft.parse.directives import NOTHING_ASKED, Directives, head_directives
 from weft.parse.html import parse_html
 from weft.parse.media import CSS, FEEDS, HTML, detect_type
 from weft.parse.options import Reading
@@ -26,6 +26,7 @@ _LISTING = 50_000  # bytes of a sitemap, a feed or a style sheet: at most 0.8 µ
 _MOST_OF_A_SITEMAP = 52_428_800  # bytes, decoded, as the protocol has it
 _MOST_TEXT = 4_000_000  # signs of all links of a page together; a sitemap's 50,000 of usual length have as many
 _FEW = 1_000  # links that are not counted so
+_MAP = int(Kind.MAP)  # an enumeration's members are slow to find in Python 3.11
 _GZIP = b"\x1f\x8b\x08"
 
 
@@ -42,21 +43,27 @@ class Parser:
         coding = page.headers.get("content-encoding", "")
         return decode_content(page.body, coding, self._settings.max_expanded_bytes) if coding else (page.body, None)
 
+    def asked(self, page: Page) -> Directives:
+        """What the header of an answer asks of robots."""
+        return head_directives(page.head, self._agent) if "x-robots-tag" in page.headers else NOTHING_ASKED
+
     def parse(self, page: Page, kind: int) -> Parsed:
         """Read a page; `LargePage` is raised where that should rather be done apart."""
-        parsed = self._parse(page, kind)
+        body, reason, whole = self._decoded(page, kind)
+        parsed = self._parse(page, kind, body, reason)
+        if not whole and not page.truncated:
+            parsed = msgspec.structs.replace(parsed, whole=False)
         return _shortened(parsed) if len(parsed.links) + len(parsed.nofollow) > _FEW else parsed
 
-    def _parse(self, page: Page, kind: int) -> Parsed:
-        body, reason = self._decoded(page, kind)
+    def _parse(self, page: Page, kind: int, body: bytes, reason: Reason | None) -> Parsed:
         declared, _, parameters = page.headers.get("content-type", "").partition(";")
         found = detect_type(declared, body)
-        if reason is not None and (kind != Kind.MAP or reason is not Reason.EXPANSION):
+        header = self.asked(page)
+        if reason is not None and (kind != _MAP or reason is not Reason.EXPANSION):
             # A part of what expands without end is worth no more than the rest of it; that of a long list is.
-            return _nothing(page, found, reason)
-        header = head_directives(page.head, self._agent) if "x-robots-tag" in page.headers else NOTHING_ASKED
-        if kind == Kind.MAP:
-            return self._sitemap(page, body, reason)
+            return _nothing(page, found, header, reason)
+        if kind == _MAP:
+            return self._sitemap(page, body, header, reason)
         most, briefly = self._settings.max_links, self._largest is not None
         if found in HTML:
             self._check(body, self._largest)
@@ -76,48 +83,49 @@ class Parser:
             self._check(body, _LISTING)
             listed = parse_sitemap(body, most=most)
             links: list[tuple[str, int]] = [(url, Kind.FEED) for url in listed.pages]
-            return _listing(page, found, links, listed.left_out, follow=header.follow, reason=_harm(listed))
+            return _listing(page, found, header, links, listed.left_out, reason=_harm(listed))
         if found in CSS and kind >= Kind.IMAGE:
             self._check(body, _LISTING)
             charset = charset_of(body, _charset_parameter(parameters))
             links = css_links(body.decode(charset, "replace"))
-            return _listing(page, found, links[:most], max(0, len(links) - most), follow=header.follow)
+            return _listing(page, found, header, links[:most], max(0, len(links) - most))
         if found.startswith("text/"):
-            return _nothing(page, found, None, charset_of(body, _charset_parameter(parameters)))
-        return _nothing(page, found, None)
+            return _nothing(page, found, header, None, charset_of(body, _charset_parameter(parameters)))
+        return _nothing(page, found, header, None)
 
-    def _decoded(self, page: Page, kind: int) -> tuple[bytes, Reason | None]:
-        """The content, where it can be had without holding up others."""
+    def _decoded(self, page: Page, kind: int) -> tuple[bytes, Reason | None, bool]:
+        """The content, where it can be had without holding up others; and whether its coding came to its end."""
         coding = page.headers.get("content-encoding", "")
         if not coding:
-            return page.body, None
+            return page.body, None, True
         limit = self._settings.max_expanded_bytes
         return self._expanded(page.body, coding, max(limit, _MOST_OF_A_SITEMAP) if kind == Kind.MAP else limit)
 
-    def _expanded(self, body: bytes, coding: str, limit: int) -> tuple[bytes, Reason | None]:
+    def _expanded(self, body: bytes, coding: str, limit: int) -> tuple[bytes, Reason | None, bool]:
         if self._largest is None:
-            return decode_content(body, coding, limit)
+            return undo_codings(body, coding, limit)
         if "," in coding:  # a coding in a coding may take longer than its sizes tell
             raise LargePage
-        body, reason = decode_content(body, coding, min(limit, self._largest))
+        body, reason, whole = undo_codings(body, coding, min(limit, self._largest))
         if reason is Reason.EXPANSION and limit > self._largest:
             raise LargePage
-        return body, reason
+        return body, reason, whole
 
     def _check(self, body: bytes, largest: int | None) -> None:
         """Raise `LargePage` for what is larger than that, where others would have to wait for it."""
         if self._largest is not None and largest is not None and len(body) > largest:
             raise LargePage
 
-    def _sitemap(self, page: Page, body: bytes, reason: Reason | None) -> Parsed:
+    def _sitemap(self, page: Page, body: bytes, header: Directives, reason: Reason | None) -> Parsed:
         if body.startswith(_GZIP):
-            body, reason = self._expanded(body, "gzip", max(self._settings.max_expanded_bytes, _MOST_OF_A_SITEMAP))
+            body, reason, _ = self._expanded(body, "gzip", max(self._settings.max_expanded_bytes, _MOST_OF_A_SITEMAP))
         self._check(body, _LISTING)
         listed = parse_sitemap(body)
         links: list[tuple[str, int]] = [(url, Kind.MAP) for url in listed.maps]
         links += [(url, Kind.SITEMAP) for url in listed.pages]
         found = "text/xml" if body[:100].lstrip().startswith(b"<") else "text/plain"
-        return _listing(page, found, links, listed.left_out, follow=True, reason=_harm(listed) or reason)
+        read = _listing(page, found, header, links, listed.left_out, reason=_harm(listed) or reason)
+        return read if read.follow else msgspec.structs.replace(read, follow=True)  # it is made to be followed
 
 
 def _shortened(parsed: Parsed) -> Parsed:
@@ -167,11 +175,29 @@ def _charset_parameter(parameters: str) -> str:
     return ""
 
 
-def _nothing(page: Page, found: str, reason: Reason | None, charset: str = "") -> Parsed:
-    return Parsed(found, charset, "", "", page.url, [], [], follow=True, reason=reason)
+def _nothing(page: Page, found: str, header: Directives, reason: Reason | None, charset: str = "") -> Parsed:
+    return Parsed(found, charset, "", "", page.url, [], [], follow=True, reason=reason, robots=header.text)
 
 
 def _listing(
-    page: Page, found: str, links: list[tuple[str, int]], left_out: int, *, follow: bool, reason: Reason | None = None
+    page: Page,
+    found: str,
+    header: Directives,
+    links: list[tuple[str, int]],
+    left_out: int,
+    *,
+    reason: Reason | None = None,
 ) -> Parsed:
-    return Parsed(found, "", "", "", page.url, links, [], follow=follow, reason=reason, left_out=left_out)
+    return Parsed(
+        found,
+        "",
+        "",
+        "",
+        page.url,
+        links,
+        [],
+        follow=header.follow,
+        reason=reason,
+        left_out=left_out,
+        robots=header.text,
+    )

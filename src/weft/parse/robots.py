@@ -23,10 +23,11 @@ One addition: the normal form of URLs decodes triplets such as ``%7E``, so a pat
 tried decoded (RFC 9309, section 2.2.2), or a link that the webmaster forbade as he wrote it would slip
 through.
 
-Invariant: reading is linear in the file. A check takes less than a millisecond, whatever the file and the path: it
-looks the beginnings of the path up among the plain prefixes, and patterns with wildcards are tried for so long and no
-longer. What cannot be decided within that is disallowed, and so is everything in a file of more than 10,000 patterns
-with wildcards; of two thousand real files the one with most has 412.
+Invariant: reading is linear in the file; one of more than 16 kB is read by compiled code (`robots_table`). A check
+takes less than a millisecond, whatever the file and the path: it looks the beginnings of the path up among the plain
+prefixes, and patterns with wildcards are tried for so long and no longer. What cannot be decided within that is
+disallowed, and so is everything in a file of more than 10,000 patterns with wildcards; of two thousand real files the
+one with most has 412.
 
 >>> body = b"User-agent: *\nDisallow: /private/\nAllow: /private/*.html$\nCrawl-delay: 5"
 >>> robots = parse_robots(body, "weft")
@@ -43,21 +44,24 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 if TYPE_CHECKING:
     from weft.parse.globs import Globs
+    from weft.parse.robots_table import Table
 
 READ_AT_LEAST = 512_000
 """Bytes of a robots.txt that must be read (RFC 9309). The parser takes more; who fetches may cut here."""
 
+LARGE = 16_000  # bytes of a file that compiled code reads: a smaller one takes 10 ms at most, whatever is in it
 _LONGEST_LINE = 2083 * 8 - 1
 _MOST_GLOBS = 10_000  # patterns with wildcards, each of which takes microseconds to be made ready
 _MOST_TRIED_PLAINLY = 1_000  # signs of such patterns that are tried one by one: 0.5 ms at most, as measured
+_ROBOTS, _RULE, _TEXT = 500, 300, 60  # bytes of memory that a file, a rule and a text take; as measured
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -81,21 +85,73 @@ class Verdict(NamedTuple):
     line: int | None
 
 
+class LargeRules(Sequence[Rule]):
+    """The rules of a large file: each is made when it is asked for."""
+
+    __slots__ = ("_made", "table")
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._made: tuple[Rule, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"LargeRules({len(self)})"
+
+    @property
+    def _all(self) -> tuple[Rule, ...]:
+        if self._made is None:
+            self._made = tuple(_made(*rule) for rule in self.table.rules())
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @overload
+    def __getitem__(self, place: int) -> Rule: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Rule]: ...
+    def __getitem__(self, place: int | slice) -> Rule | Sequence[Rule]:
+        return self._all[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._all == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+    def decide(self, path: str) -> Rule | None:
+        """The rule that decides about a path."""
+        found = self.table.decide(path)
+        if found is None:
+            return None
+        return _TOO_MUCH if isinstance(found, int) else _made(*found)
+
+
 @dataclass(frozen=True, slots=True)
 class Robots:
     """What a robots.txt says to one agent. Pickled as its rules; equal bytes always give an equal value."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: Sequence[Rule] = ()
     crawl_delay: float | None = None
     sitemaps: tuple[str, ...] = ()
-    _matcher: _Matcher | None = field(init=False, repr=False, compare=False)
+    _matcher: _Matcher | LargeRules | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        closed = any(not rule.allow and rule.pattern for rule in self.rules)
-        object.__setattr__(self, "_matcher", _Matcher(self.rules) if closed else None)
+        matcher: _Matcher | LargeRules | None = None
+        if isinstance(self.rules, LargeRules):
+            matcher = self.rules if self.rules.table.closed else None
+        elif any(not rule.allow and rule.pattern for rule in self.rules):
+            matcher = _Matcher(self.rules)
+        object.__setattr__(self, "_matcher", matcher)
 
     def __reduce__(self) -> tuple[type[Robots], tuple[tuple[Rule, ...], float | None, tuple[str, ...]]]:
-        return Robots, (self.rules, self.crawl_delay, self.sitemaps)
+        return Robots, (tuple(self.rules), self.crawl_delay, self.sitemaps)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes."""
+        rules = self.rules.table.size if isinstance(self.rules, LargeRules) else _RULE * len(self.rules)
+        return _ROBOTS + rules + sum(map(len, self.sitemaps)) + _TEXT * len(self.sitemaps)
 
     def allows(self, path: str) -> bool:
         """Whether a path with its query (`weft.urls.target_of` a URL in normal form) may be fetched."""
@@ -108,7 +164,7 @@ class Robots:
         """The same answer with the rule that gave it."""
         # A file without a closing rule has no matcher; its allowing rules are looked through for the answer's
         # sake.
-        matcher = self._matcher or _Matcher(self.rules)
+        matcher = self._matcher or (self.rules if isinstance(self.rules, LargeRules) else _Matcher(self.rules))
         rule = matcher.decide(path)
         if rule is None:
             return Verdict(allowed=True, rule=None, line=None)
@@ -124,10 +180,26 @@ def parse_robots(body: bytes, agent: str) -> Robots:
     >>> parse_robots(b"<html><body>Not found</body></html>", "weft") == ALLOW_ALL
     True
     """
+    if len(body) > LARGE:
+        return parse_large(body, agent)
     reader = _Reader(agent)
     for line, kind, value in _records(body):
         reader.read(line, kind, value)
     return reader.robots()
+
+
+def parse_large(body: bytes, agent: str) -> Robots:
+    """The same for a file of any size: a millisecond more for the first, and a few nanoseconds a byte."""
+    from weft.parse.robots_table import Table, rules_of, scanned, sitemaps_of  # compiled: it takes long to bring in
+
+    body = body[_mark(body) :]
+    found = scanned(body, _token(agent))
+    rules: Sequence[Rule]
+    try:
+        rules = LargeRules(Table(body, rules_of(found), _MOST_GLOBS))
+    except OverflowError:
+        rules = (_TOO_MANY,)
+    return Robots(rules, found.delay, sitemaps_of(body, found))
 
 
 def path_of(url: str) -> str:
@@ -184,10 +256,7 @@ def _kind(key: bytes) -> _Kind | None:
 
 def _records(body: bytes) -> Iterator[tuple[int, _Kind, bytes]]:
     """The lines that mean something, with their numbers and values."""
-    mark = 0
-    while mark < 3 and body[mark : mark + 1] == _BYTE_ORDER_MARK[mark : mark + 1]:
-        mark += 1
-    body = body[mark:]
+    body = body[_mark(body) :]
     number, counted, returns = 1, 0, b"\r" in body
     kinds: dict[bytes, _Kind] = {}  # keys as they are written in this file
     for found in _MEANINGFUL.finditer(body):
@@ -208,6 +277,18 @@ def _records(body: bytes) -> Iterator[tuple[int, _Kind, bytes]]:
             if kind is not _Kind.SITEMAP and colon and len(kinds) < _MOST_KEYS:
                 kinds[key] = kind
         yield number, kind, value.strip()
+
+
+def _mark(body: bytes) -> int:
+    """How many bytes of a byte order mark a file begins with."""
+    mark = 0
+    while mark < 3 and body[mark : mark + 1] == _BYTE_ORDER_MARK[mark : mark + 1]:
+        mark += 1
+    return mark
+
+
+def _token(agent: str) -> bytes:
+    return agent.encode("utf-8", "surrogatepass").lower()
 
 
 def _read_key(key: bytes, colon: bytes, value: bytes) -> tuple[_Kind | None, bytes]:
@@ -237,7 +318,7 @@ class _Reader:
     """Follows the groups of a file for one agent; a transcript of Google's matcher without the path."""
 
     def __init__(self, agent: str) -> None:
-        self._agent = agent.encode("utf-8", "surrogatepass").lower()
+        self._agent = _token(agent)
         self._ours_named = self._all_named = False
         self._ever_ours = False
         self._agents_closed = False
@@ -252,7 +333,8 @@ class _Reader:
         if kind is _Kind.DISALLOW or kind is _Kind.ALLOW:
             if self._ours_named or self._all_named:
                 self._agents_closed = True
-                (self._for_us if self._ours_named else self._for_all).append(_rule(line, kind, value))
+                rules = self._for_us if self._ours_named else self._for_all
+                rules.append(_made(kind is _Kind.ALLOW, value, line))
         elif kind is _Kind.AGENT:
             self._name(value)
         elif kind is _Kind.SITEMAP:
@@ -292,13 +374,13 @@ class _Reader:
             self._delay_for_all = max(seconds, self._delay_for_all or 0.0)
 
 
-def _rule(line: int, kind: _Kind, value: bytes) -> Rule:
+def _made(allow: bool, value: bytes, line: int) -> Rule:
     """A rule with its pattern in the form that paths have."""
     pattern = written = value.decode("latin-1")
     if "%" in pattern or not value.isascii():
         written = value.decode("utf-8", "replace")
         pattern = _to_escape.sub(_escaped, pattern)
-    return Rule(kind is _Kind.ALLOW, pattern, line, written)
+    return Rule(allow, pattern, line, written)
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -345,7 +427,7 @@ class _Matcher:
 
     __slots__ = ("_globs", "_heavy", "_lengths", "_plain", "_starred")
 
-    def __init__(self, rules: tuple[Rule, ...]) -> None:
+    def __init__(self, rules: Sequence[Rule]) -> None:
         plain: dict[str, tuple[int, Rule]] = {}
         globs: dict[tuple[str, bool], tuple[str, int, _Glob, Rule]] = {}
         for pattern, rule in _all_patterns(rules):
@@ -394,7 +476,7 @@ class _Matcher:
         return decided if found < 0 else self._globs[found][3]
 
 
-def _all_patterns(rules: tuple[Rule, ...]) -> Iterator[tuple[str, Rule]]:
+def _all_patterns(rules: Sequence[Rule]) -> Iterator[tuple[str, Rule]]:
     """The patterns that rules stand for. Empty ones stand for nothing."""
     for rule in rules:
         pattern = rule.pattern
@@ -428,4 +510,3 @@ def _cut(pattern: str) -> str | _Glob:
 _TOO_MUCH = Rule(allow=False, pattern="/", line=0, written="/ (its patterns take too long to be tried)")
 _TOO_MANY = Rule(allow=False, pattern="/", line=0, written="/ (it has more patterns than are tried)")
 ALLOW_ALL = Robots()
-DISALLOW_ALL = Robots((Rule(allow=False, pattern="/", line=0, written="/"),))

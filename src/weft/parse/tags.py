@@ -12,7 +12,7 @@ from html.entities import html5
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.parse.names import ATTRIBUTES, ELEMENTS
+from weft.parse.names import ATTRIBUTES, ELEMENTS, LONE_HREF
 from weft.parse.tokens import scan
 
 
@@ -20,15 +20,20 @@ class LargePage(Exception):  # noqa: N818  it is no error
     """A page has so much in it that reading it would hold up all others."""
 
 
-Tag = tuple[str, dict[str, str]]
-"""An element's name and its attributes; of those written twice the first counts. *text* is what it holds."""
+Tag = tuple[str, dict[str, str] | None]
+"""An element's name and its attributes; of those written twice the first counts. *text* is what it holds. Most tags are
+an <a> that has an href and nothing else that matters: of these there is the href, and None.
+"""
 
 _ROOM = 3 * 1024  # for the attributes of most pages
 _NO_ROOM = np.empty(0, np.int64)
+_TEXT, _HREF = map(ATTRIBUTES.index, ("text", "href"))
 _SMALL = 65_536  # bytes of a page that is read whatever is in it: at most 0.7 µs for each, as measured
 _MANY = 2_500  # attributes and pieces of text, at most 8 µs for each
 _LONG = 25_000  # signs that are looked at one by one, at most 0.7 µs for each
-_READ_THROUGH = np.array([name in ("text", "style", "content") or name.endswith("srcset") for name in ATTRIBUTES])
+_READ_THROUGH = np.array(
+    [name in ("text", "style", "content") or name.endswith("srcset") for name in [*ATTRIBUTES, "href"]]
+)
 _NUMBER = "#(?:[xX]([0-9a-fA-F]+)|([0-9]+));?"
 _REFERENCE = re.compile(f"&(?:{_NUMBER}|([A-Za-z][A-Za-z0-9]*;?))")
 # In attributes a name counts without its semicolon only where neither "=" nor a letter follows: they are in many links.
@@ -42,8 +47,8 @@ def read_tags(page: bytes, *, parts: bool = False, texts: bool = False, briefly:
     browser needs to show it, with `texts` also what <a> holds. Where that is to be done `briefly`, a page that would
     take long raises `LargePage`.
 
-    >>> read_tags(b'<p><A class=b HREF="/?a=1&amp;b=2">')
-    [('a', {'href': '/?a=1&b=2'})]
+    >>> read_tags(b'<p><A class=b HREF="/?a=1&amp;b=2"><a rel=next href=x>')
+    [('/?a=1&b=2', None), ('a', {'rel': 'next', 'href': 'x'})]
     >>> read_tags(b"<a href=x>More  <b>of it</b> &amp; all</a>", texts=True)
     [('a', {'href': 'x', 'text': 'More of it & all'})]
     """
@@ -61,11 +66,17 @@ def read_tags(page: bytes, *, parts: bool = False, texts: bool = False, briefly:
     last = -1
     found = iter(rows[:filled].tolist())
     for what, begin, end in zip(found, found, found, strict=True):
-        name = ATTRIBUTES[what & 255]
+        number = what & 255
         if end >= 0:
             value = plain[begin:end]
         else:
-            value = resolved(page[begin:~end].decode("utf-8", "replace"), attribute=name != "text")
+            value = resolved(page[begin:~end].decode("utf-8", "replace"), attribute=number != _TEXT)
+        if number == LONE_HREF:
+            if not texts:
+                tags.append((value, None))
+                continue
+            number = _HREF
+        name = ATTRIBUTES[number]
         if what >> 16 == last:
             attributes[name] = value
         else:

@@ -17,6 +17,7 @@ from weft.parse.names import (
     BODY_PARTS,
     DRAWING_ENDERS,
     ELEMENTS,
+    LONE_HREF,
     SPREAD,
     SURROUNDINGS,
     TEXT_HOLDERS,
@@ -33,7 +34,9 @@ _SVG, _MATH, _LAST_IN_SVG = (int(_SURROUNDS[ELEMENTS.index(name)]) for name in (
 _FRAME, _FRAMESET, _IMAGE, _IMG = map(ELEMENTS.index, ("frame", "frameset", "image", "img"))
 _PLAINTEXT, _SCRIPT, _STYLE, _TEMPLATE = map(ELEMENTS.index, ("plaintext", "script", "style", "template"))
 _A, _BR, _P = map(ELEMENTS.index, ("a", "br", "p"))
-_TEXT = ATTRIBUTES.index("text")
+_TEXT, _HREF = map(ATTRIBUTES.index, ("text", "href"))
+# Elements that are neither a link, nor hold text alone, nor change what the tags behind them mean, outside of drawings.
+_CHANGES_NOTHING = places(f"a svg math plaintext template {TEXT_HOLDERS}") == 0
 _LONGEST = 16  # signs of a name
 _DEEPEST = 1 << 56  # fourteen drawings inside each other, four bits each
 _LT, _GT, _SLASH, _EQUALS, _DASH, _BANG, _QUERY, _AND, _RETURN = b"<>/=-!?&\r"
@@ -378,11 +381,18 @@ def scan(  # noqa: C901, PLR0915
         what = begin << 16 | element << 8
         if asked:
             at, found, closes = _attributes(signs, at, rows, filled, what, asked)
+            if element == _A and found == filled + 3 and rows[filled] & 255 == _HREF:
+                rows[filled] += LONE_HREF - _HREF
+        elif at < size and signs[at] == _GT:
+            at, found, closes = at + 1, filled, False
         else:
             at, closes = _past(signs, at)
             found = filled
         if at > size:
             break
+        if decided and not within and _CHANGES_NOTHING[element]:
+            filled, behind = found, at
+            continue
         if element == _A:
             link = what if said and found > filled else 0
         filled, behind = found, at

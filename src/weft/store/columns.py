@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,76 +21,14 @@ from pyarrow import ipc
 
 from weft.model import Kind
 from weft.store.files import Growing, last_number
+from weft.store.rows import PAGE_IDS, PAGES, PageRow, batch_of
 
-IDS = frozenset({"id", "via", "duplicate_of", "source", "target"})
+__all__ = ["IDS", "LINKS", "PAGES", "URLS"]
+
+IDS = PAGE_IDS | {"source", "target"}
 """The columns that hold ids, in all tables."""
 
 _END = b"\xff\xff\xff\xff\0\0\0\0"  # of a stream
-_WHEN = pa.timestamp("us", tz="UTC")
-
-PAGES = pa.schema(
-    [
-        pa.field(
-            "id", pa.int64(), nullable=False, metadata={"doc": "64-bit fingerprint of the URL, as a signed number"}
-        ),
-        pa.field("url", pa.string(), nullable=False, metadata={"doc": "the URL asked for, in normal form"}),
-        pa.field(
-            "site",
-            pa.string(),
-            nullable=False,
-            metadata={"doc": "host, with its port where that is not the default one"},
-        ),
-        pa.field("ip", pa.string(), metadata={"doc": "address it was fetched from"}),
-        pa.field("kind", pa.string(), metadata={"doc": "how the URL was found: seed, a, redirect, robots, image …"}),
-        pa.field("depth", pa.int32(), metadata={"doc": "links away from a seed"}),
-        pa.field(
-            "via", pa.int64(), nullable=False, metadata={"doc": "id of the page where it was found first, 0 for none"}
-        ),
-        pa.field("attempt", pa.int16(), metadata={"doc": "1 for the first try"}),
-        pa.field("final", pa.bool_(), metadata={"doc": "false when the page will be tried again"}),
-        pa.field("worker", pa.int16(), nullable=False, metadata={"doc": "number of the process that fetched it"}),
-        pa.field("visit", pa.int64(), metadata={"doc": "number of the connection, of that worker"}),
-        pa.field("status", pa.int16(), metadata={"doc": "HTTP status, null when no answer came"}),
-        pa.field(
-            "reason", pa.string(), metadata={"doc": "why it failed, from the list of reasons; null when it did not"}
-        ),
-        pa.field("connected_at", _WHEN, metadata={"doc": "when the connection was opened"}),
-        pa.field("fetched_at", _WHEN, metadata={"doc": "when the request was made"}),
-        pa.field("closed_at", _WHEN, metadata={"doc": "when the connection was closed, on the row of its last page"}),
-        pa.field(
-            "wait",
-            pa.float32(),
-            metadata={"doc": "seconds that the site rests after the connection, on the row of its last page"},
-        ),
-        pa.field("took", pa.float32(), metadata={"doc": "seconds from the request to the last byte"}),
-        pa.field("declared_type", pa.string(), metadata={"doc": "media type in the header"}),
-        pa.field("detected_type", pa.string(), metadata={"doc": "media type as found by looking"}),
-        pa.field("charset", pa.string(), metadata={"doc": "charset of the text"}),
-        pa.field("language", pa.string(), metadata={"doc": "language as the page declares it"}),
-        pa.field("title", pa.string(), metadata={"doc": "title of the page"}),
-        pa.field("bytes", pa.int64(), metadata={"doc": "size of the content as it came"}),
-        pa.field(
-            "truncated",
-            pa.string(),
-            metadata={"doc": "length, time, disconnect or unspecified where content is missing"},
-        ),
-        pa.field("digest", pa.string(), metadata={"doc": "SHA-1 of the content, as in the WARC"}),
-        pa.field(
-            "duplicate_of",
-            pa.int64(),
-            nullable=False,
-            metadata={"doc": "id of the URL under which the same content was stored first, 0 for none"},
-        ),
-        pa.field("links", pa.int32(), metadata={"doc": "links found on it, null where it was not read"}),
-        pa.field("etag", pa.string(), metadata={"doc": "ETag header"}),
-        pa.field("last_modified", pa.string(), metadata={"doc": "Last-Modified header"}),
-        pa.field("redirect", pa.string(), metadata={"doc": "where it redirects to, in normal form"}),
-        pa.field("tls", pa.string(), metadata={"doc": "verdict on the certificate: ok, expired, self-signed …"}),
-        pa.field("volume", pa.string(), metadata={"doc": "WARC file, null when nothing was stored"}),
-        pa.field("offset", pa.int64(), metadata={"doc": "where its record begins"}),
-        pa.field("length", pa.int64(), metadata={"doc": "how long its record is, compressed"}),
-    ]
-)
 
 LINKS = pa.schema(
     [
@@ -159,43 +97,25 @@ def without_pandas() -> None:
 
 
 class Journal:
-    """The growing part of one table."""
+    """The growing part of one table, whose rows come in columns."""
 
-    def __init__(self, folder: Path, schema: pa.Schema, *, worker: int = 0, batch: int = 2000) -> None:
+    def __init__(self, folder: Path, schema: pa.Schema, *, worker: int = 0) -> None:
         self._folder = folder
         self._schema = schema
         self._worker = worker
         self._number = 0
-        self._batch = batch
-        self._rows: list[Sequence[Any]] = []
         self._file: Growing | None = None
 
     def __repr__(self) -> str:
-        return f"Journal({self._folder.name}, {self._file}, {len(self._rows)} rows waiting)"
+        return f"Journal({self._folder.name}, {self._file})"
 
     @property
     def growing(self) -> tuple[Growing, ...]:
         """The open part, if there is one."""
         return () if self._file is None else (self._file,)
 
-    def append(self, row: Sequence[Any]) -> None:
-        """Take a row, its values in the order of the schema; ids are fingerprints, without a sign."""
-        self._rows.append(row)
-        if len(self._rows) >= self._batch:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the rows that wait."""
-        if self._rows:
-            rows, self._rows = self._rows, []
-            arrays = [
-                _ids(values) if field.name in IDS else pa.array(values, type=field.type)
-                for values, field in zip(zip(*rows, strict=True), self._schema, strict=True)
-            ]
-            self.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write rows that are in columns already."""
+        """Write rows."""
         if self._file is None:
             self._number = max(self._number, last_number(self._folder, self._worker)) + 1
             self._file = Growing(self._folder / f"part-{self._worker}-{self._number:05d}.arrow")
@@ -218,9 +138,25 @@ class Journal:
         return (full,)
 
 
-def _ids(fingerprints: Iterable[int]) -> pa.Array:
-    """Fingerprints as columns have them."""
-    return pa.array(np.array(array("Q", fingerprints)).view(np.int64))
+class PageJournal:
+    """The table of pages, whose rows come one by one."""
+
+    def __init__(self, journal: Journal, *, batch: int = 2000) -> None:
+        self._journal = journal
+        self._batch = batch
+        self._rows: list[PageRow] = []
+
+    def append(self, row: PageRow) -> None:
+        """Take the row of a fetch."""
+        self._rows.append(row)
+        if len(self._rows) >= self._batch:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that wait."""
+        if self._rows:
+            rows, self._rows = self._rows, []
+            self._journal.write(batch_of(rows))
 
 
 @cache

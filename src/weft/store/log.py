@@ -78,13 +78,14 @@ def _is_at(file: int, path: Path) -> bool:
 
 def log_line(event: Fetched) -> str:
     """An event as a line of the log."""
-    turn, page = event.turn, event.page
-    result = str(page.status) if event.reason is None else f"{page.status or '-'} {event.reason.value}"
+    outcome = event.outcome
+    turn, page, reason, parsed = outcome.turn, outcome.page, outcome.reason, outcome.parsed
+    result = str(page.status) if reason is None else f"{page.status or '-'} {reason.value}"
     if page.truncated:
         result += f" cut:{page.truncated}"
-    if not event.final:
+    if not outcome.final:
         result += " retry"
-    found = event.parsed.type if event.parsed is not None and event.parsed.type else "-"
+    found = parsed.type if parsed is not None and parsed.type else "-"
     return (
         f"{warc_date(page.fetched_at)}\t{result}\t{len(page.body)}\t{page.took:.3f}\t{_KINDS[turn.kind]}\t{turn.depth}\t{turn.attempt}\t"
         f"{turn.url}\t{found}\t{page.address or '-'}\t{event.digest or '-'}\t{signed(turn.via)}\n"

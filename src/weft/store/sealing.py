@@ -8,23 +8,23 @@ middle is repaired by doing the same again.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import ipc
 
 from weft.store.cdxj import sort_cdxj
 from weft.store.columns import writing_options
-from weft.store.digests import Digests
+from weft.store.content_table import Entry
+from weft.store.contents import Contents
 from weft.store.files import OPEN, Mark, damaged, owner_of, sealed_as, sync_folder, writing
 from weft.store.sealed import FOLDERS, note
 
 _ROW_GROUP = 65_536
-PagesOf = Callable[[list[str]], NDArray[np.int64]]
 
 
 def seal(path: Path, *, number: int = 0, checksum: int | None = None) -> None:
@@ -121,27 +121,59 @@ def _cut(path: Path, marks: dict[str, Mark]) -> bool:
     return True
 
 
-def known_contents(folder: Path, digests: Digests, pages_of: PagesOf, worker: int = 0) -> None:
-    """Learn again which contents are stored: whole ones, each under the URL where it was stored first.
-
-    Only pages count that the frontier knows by now: `pages_of` gives the numbers of URLs, -1 where there is none.
+def known_contents(folder: Path, contents: Contents, worker: int = 0) -> None:
+    """Have a worker's table of contents know what its sealed parts have: whole contents, each under the URL where it
+    was stored first. Parts that the table knows are not read again.
     """
-    paths = sorted((folder / "pages").glob(f"part-{worker}-*.parquet"))
-    if not paths:
+    parts = {part_number(path): path for path in (folder / "pages").glob(f"part-{worker}-*.parquet")}
+    new = sorted(number for number in parts if number > contents.part)
+    if not new:
         return
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    columns = ["id", "url", "digest", "fetched_at", "duplicate_of", "bytes", "truncated"]
-    for path in paths:
+    columns = ["id", "url", "kind", "digest", "fetched_at", "duplicate_of", "bytes", "truncated"]
+    for number in new:
+        entries: list[tuple[bytes, Entry]] = []
         try:
-            for batch in pq.ParquetFile(path, page_checksum_verification=True).iter_batches(columns=columns):
+            for batch in pq.ParquetFile(parts[number], page_checksum_verification=True).iter_batches(columns=columns):
                 first = pc.and_(batch["digest"].is_valid(), pc.equal(batch["duplicate_of"], 0))
                 whole = pc.and_(batch["truncated"].is_null(), pc.greater(batch["bytes"], 0))
-                rows = batch.filter(pc.and_(first, whole))
-                pages = pages_of(rows["url"].to_pylist())
-                rows, pages = rows.filter(pa.array(pages >= 0)), pages[pages >= 0]
-                walls = rows["fetched_at"].cast(pa.int64()).to_numpy() / 1e6
-                digests.learn(rows["digest"].to_pylist(), rows["id"].to_numpy(), walls, pages)
+                rows = batch.filter(pc.and_(pc.and_(first, whole), pc.not_equal(batch["kind"], "robots")))
+                ids = rows["id"].to_numpy().view(np.uint64).tolist()
+                walls = (rows["fetched_at"].cast(pa.int64()).to_numpy() / 1e6).tolist()
+                found = map(Entry, ids, rows["url"].to_pylist(), walls)
+                entries += zip(map(_digest, rows["digest"].to_pylist()), found, strict=True)
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise damaged(f"the part cannot be read: {error}", path) from error
+            raise damaged(f"the part cannot be read: {error}", parts[number]) from error
+        contents.learn(entries, number)
+
+
+def make_contents_anew(folder: Path, secret: bytes) -> None:
+    """Have the tables of all workers know what their parts have, and nothing else: records may be gone."""
+    tables = folder / "contents"
+    with writing(tables):
+        shutil.rmtree(tables, ignore_errors=True)
+    owners = (owner_of(path) for path in (folder / "pages").glob("part-*.parquet"))
+    for worker in sorted({owner for owner in owners if owner is not None}):
+        contents = Contents(tables, worker, secret)
+        known_contents(folder, contents, worker)
+        contents.close()
+
+
+def part_number(path: Path) -> int:
+    """The number of a part, sealed or open.
+
+    >>> part_number(Path("part-3-00012.arrow.open"))
+    12
+    """
+    return int(path.name.partition(".")[0].rpartition("-")[2])
+
+
+# WARC writes digests in the letters of RFC 4648, Python reads numbers of base 32 in others.
+_DIGITS = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789abcdefghijklmnopqrstuv")
+
+
+def _digest(text: str) -> bytes:
+    """A digest as WARC writes it, in bytes."""
+    return int(text[5:].translate(_DIGITS), 32).to_bytes(20)

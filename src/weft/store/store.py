@@ -13,15 +13,19 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from weft.model import Kind, Page, Parsed, Reason, Turn
-from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, UrlJournal
-from weft.store.digests import Digests
+from weft.clock import Clock, SystemClock
+from weft.events import Fetched
+from weft.model import Kind, Page, Turn
+from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, PageJournal, UrlJournal
+from weft.store.contents import Contents
 from weft.store.files import OPEN, SETTLED, Growing, Mark
 from weft.store.once import drop_repeats
-from weft.store.sealing import give_back_memory, seal
-from weft.store.volumes import Original, Stored, Storing, Volumes, payload_digest
+from weft.store.rows import page_row
+from weft.store.sealing import give_back_memory, part_number, seal
+from weft.store.volumes import Stored, Storing, Volumes, payload_digest
 
-_KINDS = {kind.value: kind.name.lower() for kind in Kind}
+_ROBOTS = int(Kind.ROBOTS)
+_SHARE = 20  # of a run's time: no more than the last twentieth of it is in open parts
 
 
 class Store:
@@ -34,106 +38,49 @@ class Store:
         *,
         info: dict[str, str],
         chance: random.Random,
-        url_of: Callable[[int], str],
+        secret: bytes = b"",
         worker: int = 0,
         pulse: Callable[[], None] = lambda: None,
+        clock: Clock | None = None,
     ) -> None:
         self._folder = folder
         self._pulse = pulse  # called while something takes long
-        self._url_of = url_of  # by the number of a page
         self._settings = settings
         self._worker = worker
         self._volumes = Volumes(folder / "volumes", settings, info, chance, worker=worker)
-        self._pages = Journal(folder / "pages", PAGES, worker=worker)
+        self._pages_journal = Journal(folder / "pages", PAGES, worker=worker)
+        self._pages = PageJournal(self._pages_journal)
         self._links_journal = Journal(folder / "links", LINKS, worker=worker)
         self._links = LinkJournal(self._links_journal)
         self._urls_journal = Journal(folder / "urls", URLS, worker=worker)
-        self._journals = (self._pages, self._links_journal, self._urls_journal)
+        self._journals = (self._pages_journal, self._links_journal, self._urls_journal)
         self._rolled: list[tuple[int, Growing]] = []  # full files, each with the commit that holds all of it
         self._commits = 0
+        self._clock = clock or SystemClock()
+        self._started = self._clock.now()
+        self._begun: float | None = None  # when the oldest open part of the columns was first seen
         self.before = 0  # the number of the last commit of the run before
         self._ending = False  # everything was rolled, and nothing more comes
         self._urls = UrlJournal(self._urls_journal)
         self.note_url = self._urls.append  # a URL that was seen for the first time: id, text
-        self.digests = Digests()
+        self.contents = Contents(folder / "contents", worker, secret)
         self.bytes = 0  # of contents
 
     def __repr__(self) -> str:
-        return f"Store({self._volumes}, {self._pages})"
+        return f"Store({self._volumes}, {self._pages_journal})"
 
     def archive(self, turn: Turn, page: Page, *, cut: str) -> Stored:
         """Write an exchange to the volume."""
         digest = payload_digest(page.body)
-        original: Original | None = None
-        if page.body and not cut:
-            known = self.digests.first(digest, turn.id, page.fetched_at, turn.page)
-            if known is not None:
-                url_id, wall, number = known
-                if number >= 0:  # else it is a robots.txt, which the frontier has no text of
-                    original = Original(url_id, self._url_of(number), wall)
+        original = None
+        if page.body and not cut and turn.kind != _ROBOTS:  # whoever reads a robots.txt back finds it in its place
+            original = self.contents.first(digest, turn.id, page.url, page.fetched_at)
         self.bytes += len(page.body)
         return self._volumes.store(page, digest, original, cut=cut)
 
-    def note_page(  # noqa: PLR0913
-        self,
-        turn: Turn,
-        site: str,
-        visit: int,
-        page: Page,
-        parsed: Parsed | None,
-        stored: Stored | None,
-        *,
-        reason: Reason | None,
-        final: bool,
-        cut: str,
-        closed_at: float | None,
-        wait: float | None,
-        redirect: str | None,
-        links: int,
-    ) -> None:
-        """Write the row of a fetch."""
-        headers = page.headers
-        declared = headers.get("content-type", "")
-        answered = page.status > 0
-        self._pages.append(
-            (
-                turn.id,
-                turn.url,
-                site,
-                page.address or None,
-                _KINDS[turn.kind],
-                turn.depth,
-                turn.via,
-                turn.attempt,
-                final,
-                self._worker,
-                visit,
-                page.status if answered else None,
-                None if reason is None else reason.value,
-                round(page.connected_at * 1e6) if page.connected_at else None,
-                round(page.fetched_at * 1e6),
-                None if closed_at is None else round(closed_at * 1e6),
-                wait,
-                page.took,
-                declared.partition(";")[0].strip().lower() or None,
-                None if parsed is None else parsed.type or None,
-                None if parsed is None else parsed.charset or None,
-                None if parsed is None else parsed.language or None,
-                None if parsed is None else parsed.title or None,
-                len(page.body) if answered else None,
-                cut or None,
-                None if stored is None else stored.digest,
-                0 if stored is None else stored.duplicate_of,
-                links if parsed is not None else None,
-                headers.get("etag"),
-                headers.get("last-modified"),
-                redirect,
-                page.tls or None,
-                None if stored is None else stored.volume,
-                None if stored is None else stored.offset,
-                None if stored is None else stored.length,
-            )
-        )
+    def note_page(self, fetched: Fetched, stored: Stored | None) -> None:
+        """Write the row of a fetch, and where its record lies."""
+        self._pages.append(page_row(fetched, stored, self._worker))
 
     def note_links(
         self,
@@ -157,6 +104,7 @@ class Store:
         self._links.flush()
         self._urls.flush()
         self._commits += 1
+        self.contents.mark(self._commits)
         return {growing.name: growing.mark() for growing in self._growing() if growing.length}
 
     def sync(self) -> None:
@@ -166,15 +114,36 @@ class Store:
 
     def roll(self, *, all_of_them: bool = False) -> None:
         """Close the files that are full; to be called right behind a mark, so that it holds all of them."""
-        most = 1 if all_of_them else self._settings.part_bytes
+        most = 1 if all_of_them or self._is_old() else self._settings.part_bytes
         full = self._volumes.roll(1 if all_of_them else None)
         for journal in self._journals:
             full += journal.roll(most)
         self._rolled += [(self._commits, growing) for growing in full]
         self._ending = all_of_them
 
+    def _is_old(self) -> bool:
+        """Are the open parts old enough to be sealed? All are at once: then what others see is that of one commit.
+
+        Their age grows with the run's, so that a run of any length leaves few of them: some 110 in a day, and 15 more
+        each time that it lasts twice as long.
+        """
+        if not any(journal.growing for journal in self._journals):
+            self._begun = None
+            return False
+        now = self._clock.now()
+        if self._begun is None:
+            self._begun = now
+        age = max(self._settings.part_seconds, (now - self._started) / _SHARE)
+        if self._settings.part_seconds <= 0 or now - self._begun < age:
+            return False
+        self._begun = None
+        return True
+
     def seal(self, commits: int) -> None:
-        """Seal what so many commits have settled; for a thread beside the one that writes."""
+        """Seal what so many commits have settled, and let other workers know its contents; for a thread beside the one
+        that writes.
+        """
+        self.contents.settle(commits - SETTLED)
         settled = [each for each in self._rolled if each[0] + SETTLED <= commits]
         for each in settled:
             growing = each[1]
@@ -182,9 +151,12 @@ class Store:
             whole = growing.checksum if growing.path.suffixes[-2:] == [".gz", OPEN] else None
             seal(growing.path, number=self.before + each[0], checksum=whole)
             self._rolled.remove(each)
+            if growing.path.parent.name == "pages":
+                self.contents.sealed(part_number(growing.path))
         if settled:
             give_back_memory()
         if self._ending and not self._rolled:
+            self.contents.close()
             drop_repeats(self._folder / "urls", self._pulse)
 
     def _growing(self) -> list[Growing]:

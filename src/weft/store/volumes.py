@@ -20,6 +20,7 @@ import msgspec
 from weft.model import Page
 from weft.settings import setting
 from weft.store.cdxj import cdxj_line
+from weft.store.content_table import Entry
 from weft.store.files import Growing, last_number
 from weft.store.warc import REVISIT_PROFILE, RecordIds, base32, member, record, sha1, stored_head, warc_date
 
@@ -46,10 +47,23 @@ class Storing:
         at_least=1,
         unit="bytes",
     )
+    part_seconds: float = setting(
+        60.0,
+        "a part of the columns is also sealed when it is so old, so that other programs see a crawl that runs; in a "
+        "long run when it is a twentieth of the run's age, so that parts do not pile up; 0: never",
+        at_least=0,
+        unit="seconds",
+    )
     store_credentials: bool = setting(
         False,
         "keep in the archive what was sent in confidence: values of headers that are settings or an application's, "
         "cookies of a crawl that sends such headers, bodies of POST; otherwise a mark stands in their place",
+    )
+    obey_noarchive: bool = setting(
+        False,
+        "keep no record of pages that ask for it (`noarchive`, in a meta tag or in X-Robots-Tag): they are fetched and "
+        "followed, and have their row; robots.txt files are kept. `noindex` changes nothing; what a page asks is in "
+        "the column `robots`",
     )
     log_bytes: int = setting(
         100_000_000,
@@ -69,14 +83,6 @@ class Stored(msgspec.Struct, frozen=True, gc=False):
     length: int
     digest: str  # of the payload
     duplicate_of: int  # the id of the URL under which the same content was stored first, or 0
-
-
-class Original(msgspec.Struct, frozen=True, gc=False):
-    """Where a content was stored first."""
-
-    id: int
-    url: str
-    wall: float
 
 
 class Volumes:
@@ -107,7 +113,7 @@ class Volumes:
         """The files that are open: the index comes first, it is sealed before its volume."""
         return () if self._file is None or self._index is None else (self._index, self._file)
 
-    def store(self, page: Page, payload_digest: bytes, original: Original | None, *, cut: str) -> Stored:
+    def store(self, page: Page, payload_digest: bytes, original: Entry | None, *, cut: str) -> Stored:
         """Write an exchange; `original` where its content is stored already, `cut` where it is not whole."""
         if self._file is None:
             self._begin(page.fetched_at)

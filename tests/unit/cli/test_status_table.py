@@ -55,6 +55,8 @@ def found() -> Status:
         requisites={"fetched": 0, "good": 0, "failed": 0, "duplicates": 0},
         truncated={},
         not_collected={},
+        copies=0,
+        unremembered=0,
         duplicates=0,
         max_bytes_page=2_000_000,
         speed="200 pages/s",

@@ -13,8 +13,8 @@ import pytest
 from tests.scripted import PlainNames
 
 from weft.clock import VirtualClock
+from weft.engine.asker import Asker
 from weft.engine.drive import Ask
-from weft.engine.exchange import Asker
 from weft.engine.gate import Gate, Identity
 from weft.engine.loop import Loop
 from weft.engine.marker import Marker
@@ -27,6 +27,7 @@ from weft.fetch.transport import Connection, Request
 from weft.frontier.local import LocalFrontier
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
+from weft.frontier.rules import FOUND, candidate, first_refusal
 from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
 from weft.frontier.sites import Overrides
@@ -119,7 +120,7 @@ class Crawl:
                 parser=Parser(Reading(), "weft"),
                 apart=apart,
                 marker=self.marker,
-                store=Store(folder, Storing(), info={}, chance=random.Random(0), url_of=self.frontier.url_of),
+                store=Store(folder, Storing(), info={}, chance=random.Random(0)),
                 asker=Asker("weft", self.frontier.scope.wanted, max_bytes=10**6, encodings=""),
                 gate=Gate(Identity(contact="mailto:me@example.org", allow_address=("192.0.2.0/24",)), ()),
                 bus=bus,
@@ -155,7 +156,8 @@ class Crawl:
 
     def reasons(self, url: str) -> set[Reason | None]:
         """What came of a URL."""
-        return {event.reason for event in self.events if isinstance(event, Fetched) and event.turn.url == url}
+        outcomes = [event.outcome for event in self.events if isinstance(event, Fetched)]
+        return {outcome.reason for outcome in outcomes if outcome.turn.url == url}
 
 
 @pytest.fixture
@@ -266,7 +268,7 @@ def test_site__that_waits_in_vain_rests_as_one_that_failed(crawl: Callable[..., 
     run.frontier.add_seed("http://a.example/")
     run.loop.pump()
     for _ in range(40):
-        run.frontier.holdings.batch.links.clear()  # they go to another worker, which never answers
+        run.frontier.holdings.notices.clear()  # they go to another worker, which never answers
         at = run.frontier.next_event()
         if at is None:
             break
@@ -347,8 +349,6 @@ def test_chain__is_told_by_its_kind(crawl: Callable[..., Crawl]) -> None:
     """Redirects have a setting of their own; ten of them come before a link that starts anew."""
     run = crawl({}, max_redirects=2)
     scope = run.frontier.scope
-    assert scope.chain_refusal(Kind.REDIRECT, 2) is None
-    assert scope.chain_refusal(Kind.REDIRECT, 3) is Reason.CHAIN
-    assert scope.chain_refusal(Kind.MAP, 5) is None
-    assert scope.chain_refusal(Kind.STYLE, 6) is Reason.CHAIN
-    assert scope.chain_refusal(Kind.A, 200) is None
+    asked = ((Kind.REDIRECT, 2), (Kind.REDIRECT, 3), (Kind.MAP, 5), (Kind.STYLE, 6), (Kind.A, 200))
+    said = [first_refusal(FOUND, scope, candidate("http://a.example/x", kind, 0, steps)) for kind, steps in asked]
+    assert said == [None, Reason.CHAIN, None, Reason.CHAIN, None]

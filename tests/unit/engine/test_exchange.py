@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from weft.engine.exchange import Asker, cut_of, discreet, keeps_open, nothing_came, pause_of, redirect_of, verdict
+from weft.engine.asker import Asker, discreet
+from weft.engine.outcome import cut_of, keeps_open, nothing_came, pause_of, redirect_of, verdict
 from weft.fetch.headers import parse_head
 from weft.frontier.politeness import Politeness
 from weft.frontier.sites import Site, SiteSettings

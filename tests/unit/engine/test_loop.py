@@ -11,8 +11,8 @@ import pytest
 from tests.scripted import PlainNames
 
 from weft.clock import VirtualClock
+from weft.engine.asker import Asker
 from weft.engine.drive import Ask
-from weft.engine.exchange import Asker
 from weft.engine.gate import Gate, Identity
 from weft.engine.loop import Loop
 from weft.engine.marker import Marker
@@ -26,7 +26,7 @@ from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
-from weft.frontier.sites import Overrides
+from weft.frontier.sites import Overrides, SiteSettings
 from weft.model import Page, Parsed, Reason
 from weft.ordering.breadth_first import BreadthFirst
 from weft.parse.options import Reading
@@ -34,7 +34,7 @@ from weft.parse.page import Parser
 from weft.parse.tags import LargePage
 from weft.store.store import Store
 from weft.store.volumes import Storing
-from weft.urls import UrlRules, fingerprint
+from weft.urls import UrlRules, fingerprint, site_of
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 POLITENESS = Politeness(wait=0.0, per_visit=10, margin=0.0)
@@ -165,7 +165,7 @@ class Bench:
                 parser=self.parser,
                 apart=apart,
                 marker=self.marker,
-                store=Store(folder, Storing(), info=nothing, chance=chance, url_of=self.frontier.url_of),
+                store=Store(folder, Storing(), info=nothing, chance=chance),
                 asker=Asker("weft", self.frontier.scope.wanted, max_bytes=10**6, encodings=""),
                 gate=Gate(Identity(contact="mailto:me@example.org", allow_address=("192.0.2.0/24",)), ()),
                 bus=bus,
@@ -191,7 +191,7 @@ class Bench:
     @property
     def outcomes(self) -> dict[str, Reason | None]:
         """What came of each page."""
-        return {event.turn.url: event.reason for event in self.events if isinstance(event, Fetched)}
+        return {event.outcome.turn.url: event.outcome.reason for event in self.events if isinstance(event, Fetched)}
 
     @property
     def read(self) -> list[str]:
@@ -286,8 +286,10 @@ def test_links__that_are_many_are_followed_bit_by_bit_and_all(bench: Callable[..
     """In their order, those that ask not to be followed among them; others have their turn in between."""
     many = "".join(f"<a href=/{number}>" for number in range(1500)) + "<a rel=nofollow href=/n>" * 3
     crawl = bench({A: many.encode()})
+    crawl.frontier.site(crawl.frontier.found.number(site_of(A))).settings = SiteSettings(robots="obey")
     crawl.crawl(A)
-    followed = [event.turn.url for event in crawl.events if isinstance(event, Fetched)]
+    outcomes = [event.outcome for event in crawl.events if isinstance(event, Fetched)]
+    followed = [outcome.turn.url for outcome in outcomes if outcome.turn.page >= 0]
     assert followed == [A, *(f"{A}{number}" for number in range(1500))]
     assert crawl.frontier.found.refused[Reason.NOFOLLOW] == 1
     assert crawl.loop.active == 0

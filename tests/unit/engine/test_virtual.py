@@ -19,8 +19,8 @@ from tests.crawling import make_web
 from tests.scripted import PlainNames
 
 from weft.clock import VirtualClock
+from weft.engine.asker import Asker
 from weft.engine.drive import Ask
-from weft.engine.exchange import Asker
 from weft.engine.gate import Gate, Identity
 from weft.engine.loop import Loop
 from weft.engine.marker import Marker
@@ -170,7 +170,7 @@ def crawl(folder: Path, web: Web, ordering: Ordering, latency: np.ndarray[Any, n
             parser=ScriptedParser(web),
             apart=apart,
             marker=marker,
-            store=Store(folder, Storing(), info={}, chance=random.Random(0), url_of=frontier.url_of),
+            store=Store(folder, Storing(), info={}, chance=random.Random(0)),
             asker=Asker("weft", frontier.scope.wanted, max_bytes=10**6, encodings=""),
             gate=Gate(Identity(contact="mailto:me@example.org", allow_address=("198.18.0.0/15",)), ()),
             bus=bus,
@@ -199,7 +199,7 @@ def crawl(folder: Path, web: Web, ordering: Ordering, latency: np.ndarray[Any, n
     assert failures == []
     frontier.close()
     marker.close()
-    return [int(event.page.body) for event in events if isinstance(event, Fetched)]
+    return [int(event.outcome.page.body) for event in events if isinstance(event, Fetched)]
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,9 @@ import pytest
 
 from weft.clock import VirtualClock
 from weft.engine.messages import Messages
-from weft.engine.watchdog import Restart, Watchdog, Watching
+from weft.engine.watchdog import Watchdog, Watching
 from weft.errors import WeftError
+from weft.frontier.shared.contract import FrontierAwayError, Restart
 
 GOOD = "exit 0"
 HANGS = "exec sleep 60"
@@ -23,6 +24,37 @@ KILLED = "kill -9 $$"
 CRASHED = "ulimit -c 0; kill -SEGV $$"
 FAULT = "exit 70"
 STUBBORN = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
+
+
+class ScriptedCrew:
+    """Wants a number of workers, and writes down what it is told."""
+
+    def __init__(self, wanted: int) -> None:
+        self.number = wanted
+        self.told: list[tuple[str, int]] = []
+        self.away = 0  # so often the global frontier does not answer
+
+    def wanted(self) -> int:
+        """As many as the script says."""
+        return self.number
+
+    def fewer(self, workers: int) -> None:
+        """Some leave."""
+        self._hear("fewer", workers)
+
+    def left(self, workers: int) -> None:
+        """They have left."""
+        self._hear("left", workers)
+
+    def more(self, workers: int) -> None:
+        """All have left."""
+        self._hear("more", workers)
+
+    def _hear(self, what: str, workers: int) -> None:
+        if self.away:
+            self.away -= 1
+            raise FrontierAwayError("it is away")
+        self.told.append((what, workers))
 
 
 class Kennel:
@@ -33,7 +65,7 @@ class Kennel:
         self.clock = VirtualClock(1000.0)
         self.restarts: list[Restart] = []
         self.over = True
-        self.holder: int | None = None  # who keeps all others from the global frontier
+        self.crew: ScriptedCrew | None = None
         self.signs: dict[int, float] = {}
         self.said: list[str] = []
         self.started: list[tuple[int, float]] = []  # who, when
@@ -62,7 +94,7 @@ class Kennel:
             messages=Messages(self.log, self.clock, lambda line: self.said.append(line.removeprefix("weft: "))),
             on_restart=self.restarts.append,
             is_over=lambda: self.over,
-            locked_by=lambda: self.holder,
+            crew=self.crew,
         )
         return self.dog
 
@@ -166,30 +198,6 @@ def test_worker__without_a_sign_of_life_is_killed_and_started_again(kennel: Kenn
         "worker 0 shows no sign of life for 60 s",
         "worker 0 died by signal 9 (no sign of life for 60 s); it is started again from its last commit",
     ]
-
-
-def test_worker__that_waits_for_another_process_is_not_taken_to_hang(kennel: Kennel) -> None:
-    """Who holds the global frontier is named, once; the workers are let wait, since another start would wait, too."""
-    kennel.make(["sleep 0.6"], ["sleep 0.6"], hung_after=60.0)
-    kennel.holder = os.getpid()
-    kennel.run(step=30.0)
-    assert (kennel.starts(0), kennel.starts(1)) == (1, 1)
-    assert len(kennel.said) == 1
-    assert f"locked by process {os.getpid()}" in kennel.said[0]
-
-
-def test_worker__that_hangs_and_keeps_others_waiting_is_the_one_that_is_killed(kennel: Kennel) -> None:
-    """It was stopped within its transaction: the others go on when it is gone."""
-    kennel.make([HANGS, GOOD], ["sleep 0.6"], hung_after=60.0)
-    kennel.holder = kennel.processes[0].pid
-
-    def tick() -> None:
-        if kennel.starts(0) == 2:
-            kennel.holder = None
-            kennel.signs[1] = kennel.clock.now()
-
-    kennel.run(step=9.0, on_tick=tick)
-    assert (kennel.starts(0), kennel.starts(1)) == (2, 1)
 
 
 def test_worker__whose_signs_stop_is_hung_from_the_last_one_on(kennel: Kennel) -> None:
@@ -307,3 +315,62 @@ def test_end__leaves_no_worker_behind(kennel: Kennel) -> None:
     with pytest.raises(RuntimeError, match="the display failed"):
         kennel.run(on_tick=fail)
     assert [process.poll() for process in kennel.processes] == [-signal.SIGKILL] * 2
+
+
+# Another number of workers.
+
+
+@pytest.mark.parametrize("end", ["sleep 0.4; exit 0", "sleep 0.4; kill -9 $$"])
+def test_workers__that_are_taken_away_are_not_started_again(kennel: Kennel, end: str) -> None:
+    """However they end; the others go on, and what was held is handed over when they are gone."""
+    kennel.crew, kennel.over = ScriptedCrew(1), False
+    kennel.crew.away = 1
+    kennel.make(["sleep 1.2"], [end], [end])
+
+    def tick() -> None:
+        assert kennel.crew is not None
+        gone = all(process.poll() is not None for process in kennel.processes[1:])
+        assert gone or ("left", 1) not in kennel.crew.told
+        kennel.over = ("left", 1) in kennel.crew.told
+
+    kennel.run(step=1.0, on_tick=tick)
+    assert kennel.crew.told == [("fewer", 1), ("left", 1)]
+    assert [number for number, _ in kennel.started] == [0, 1, 2]
+    assert kennel.restarts == []
+
+
+def test_workers__that_are_added_start_when_all_have_finished(kennel: Kennel) -> None:
+    """Those that run are told to finish, and start again with the new ones."""
+    kennel.crew, kennel.over = ScriptedCrew(3), False
+    waits = "trap 'exit 0' TERM; while :; do sleep 0.05; done"
+    kennel.make([waits, "sleep 0.4"], [waits, "sleep 0.4"])
+    kennel._scripts[2] = ["sleep 0.4"]
+
+    def tick() -> None:
+        assert kennel.crew is not None
+        kennel.over = len(kennel.started) == 5
+        assert (len(kennel.started) > 2) == (kennel.crew.told == [("more", 3)])
+
+    kennel.run(step=1.0, on_tick=tick)
+    assert [number for number, _ in kennel.started] == [0, 1, 0, 1, 2]
+    assert kennel.restarts == []
+
+
+def test_workers__whose_number_changes_are_told_to_stop_as_ever(kennel: Kennel) -> None:
+    """The change is given up."""
+    kennel.crew, kennel.over = ScriptedCrew(1), False
+    kennel.make(["sleep 60"], [STUBBORN])
+    assert kennel.dog is not None
+    stopped: list[bool] = []
+
+    def tick() -> None:
+        assert kennel.crew is not None
+        assert kennel.dog is not None
+        if kennel.crew.told and not stopped:
+            stopped.append(True)
+            kennel.dog._stop("interrupted")
+            kennel.processes[1].kill()
+
+    kennel.run(step=1.0, on_tick=tick)
+    assert kennel.crew.told == [("fewer", 1)]
+    assert kennel.dog.why == "interrupted"

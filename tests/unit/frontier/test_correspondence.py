@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.frontier.contract import Batch, Begun, Orders
 from weft.frontier.correspondence import Correspondence
 from weft.frontier.log import Commit
+from weft.frontier.shared.contract import Batch, Begun, Orders
 from weft.store.files import SETTLED
 
 
@@ -18,7 +18,7 @@ def commit(mail: Correspondence, *claimed: str) -> Commit:
     """A commit with a batch, on disk."""
     made = Commit()
     mail.seal(Batch(0, claimed=list(claimed)), made)
-    mail.committed(made.taken)
+    mail.committed(made.number, made.taken)
     return made
 
 
@@ -55,6 +55,29 @@ def test_batch__is_sent_until_it_is_applied() -> None:
     assert sent(mail) == []
     commit(mail, "d")
     assert sent(mail) == [(14, ["d"])]
+
+
+def test_batch__is_sent_when_its_commit_is_on_disk() -> None:
+    """Not while it is packed only: a power failure could take it back, and others had heard of it."""
+    mail = Correspondence()
+    commit(mail, "a")
+    packed = Commit()
+    mail.seal(Batch(0, claimed=["b"]), packed)
+    waits = [mail.unwritten]
+    assert sent(mail) == [(1, ["a"])]
+    assert mail.report(0).number == 1
+    mail.committed(packed.number, packed.taken)
+    assert [*waits, mail.unwritten] == [True, False]
+    assert sent(mail) == [(1, ["a"]), (2, ["b"])]
+
+
+def test_address__that_is_given_back_is_told_until_it_is_heard() -> None:
+    """The exchange may fail; nobody else could have the address."""
+    mail = Correspondence()
+    assert mail.report(0, released=[("192.0.2.1", 3.0)]).released == [("192.0.2.1", 3.0)]
+    assert mail.report(0, released=[("192.0.2.2", 1.0)]).released == [("192.0.2.1", 3.0), ("192.0.2.2", 1.0)]
+    mail.read(Orders())
+    assert mail.report(0).released == []
 
 
 def test_batch__that_says_nothing_is_not_sent() -> None:
@@ -149,7 +172,7 @@ def test_inbox__what_comes_between_packing_and_writing_is_not_part_of_the_commit
     packed = Commit()
     mail.seal(Batch(0), packed)
     mail.read(Orders(taken=8))
-    mail.committed(packed.taken)
+    mail.committed(packed.number, packed.taken)
     assert packed.taken == 4
     assert mail.report(0).taken == 8
     assert commit(mail).taken == 8

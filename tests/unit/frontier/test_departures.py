@@ -12,11 +12,11 @@ import pytest
 from tests.unit.frontier.conftest import Make, parsed
 
 from weft.clock import VirtualClock
-from weft.frontier.contract import Orders
-from weft.frontier.embedded import EmbeddedFrontier
 from weft.frontier.local import LocalFrontier
 from weft.frontier.politeness import Politeness
 from weft.frontier.schedule import Visit
+from weft.frontier.shared.contract import Limits, Orders, SharedFrontier
+from weft.frontier.shared.opening import create_frontier, open_frontier
 from weft.frontier.sites import Errand
 from weft.model import Turn
 from weft.urls import site_of
@@ -24,19 +24,19 @@ from weft.urls import site_of
 ADDRESS = "192.0.2.1"
 
 
-def exchange(hub: EmbeddedFrontier, frontier: LocalFrontier, worker: int) -> None:
+def exchange(shared: SharedFrontier, frontier: LocalFrontier, worker: int) -> None:
     """One commit and one exchange, as a worker makes them."""
     frontier.commit(marks={})
-    frontier.obey(hub.exchange(frontier.report(worker, wants=frontier.wants)))
+    frontier.obey(shared.exchange(frontier.report(worker, wants=frontier.wants)))
 
 
-def workers(make: Make, hub: EmbeddedFrontier, folder: Path, count: int, **changes: object) -> list[LocalFrontier]:
+def workers(make: Make, shared: SharedFrontier, folder: Path, count: int, **changes: object) -> list[LocalFrontier]:
     """So many workers that begin."""
-    hub.prepare(count, max_pages=None)
+    shared.prepare(count, Limits(max_pages=None))
     made = []
     for number in range(count):
         frontier = make(path=folder / f"{number}.log", **changes)
-        frontier.recover(hub.begin(number, pid=1))
+        frontier.recover(shared.begin(number))
         made.append(frontier)
     return made
 
@@ -58,39 +58,39 @@ def test_group__goes_to_who_has_its_address_and_the_next_commit_knows_it_no_more
     make: Make, clock: VirtualClock, tmp_path: Path
 ) -> None:
     """The loop goes on while an exchange is under way: a site may be looked at, in vain, before its group leaves."""
-    EmbeddedFrontier.create(tmp_path / "hub.db", by_size=False, seeds=["http://a.example/", "http://b.example/"])
-    hub = EmbeddedFrontier(tmp_path / "hub.db", clock)
-    first, second = workers(make, hub, tmp_path, 2)
-    exchange(hub, first, 0)
-    exchange(hub, second, 1)
+    create_frontier(tmp_path, by_size=False, seeds=["http://a.example/", "http://b.example/"])
+    shared = open_frontier(tmp_path, clock)
+    first, second = workers(make, shared, tmp_path, 2)
+    exchange(shared, first, 0)
+    exchange(shared, second, 1)
     assert not try_to_enter(first), "an address is nobody's before it is lent"
-    exchange(hub, first, 0)
+    exchange(shared, first, 0)
     assert try_to_enter(first)
     assert not try_to_enter(second)
     second.commit(marks={})
-    orders = hub.exchange(second.report(1, wants=0))
+    orders = shared.exchange(second.report(1, wants=0))
     assert orders.taken_already == [ADDRESS]
     site = second.site(second.found.numbers["b.example"])
     second.strike(site)  # anything that is to be remembered of it, before the orders are read
     second.obey(orders)
-    exchange(hub, second, 1)
-    exchange(hub, first, 0)
-    assert hub.held(0) == {"a.example", "b.example"}
-    assert hub.held(1) == set()
-    hub.close()
+    exchange(shared, second, 1)
+    exchange(shared, first, 0)
+    assert shared.held(0) == {"a.example", "b.example"}
+    assert shared.held(1) == set()
+    shared.close()
 
 
 def test_errand__is_passed_on_when_its_site_goes_to_another_worker(
     make: Make, clock: VirtualClock, tmp_path: Path
 ) -> None:
     """Who waits for a robots.txt that lives elsewhere gets it from whoever holds that site by then."""
-    EmbeddedFrontier.create(tmp_path / "hub.db", by_size=False, seeds=["http://a.example/", "http://b.example/"])
-    hub = EmbeddedFrontier(tmp_path / "hub.db", clock)
-    first, second = workers(make, hub, tmp_path, 2)
-    exchange(hub, first, 0)
-    exchange(hub, second, 1)
+    create_frontier(tmp_path, by_size=False, seeds=["http://a.example/", "http://b.example/"])
+    shared = open_frontier(tmp_path, clock)
+    first, second = workers(make, shared, tmp_path, 2)
+    exchange(shared, first, 0)
+    exchange(shared, second, 1)
     assert not try_to_enter(first)
-    exchange(hub, first, 0)
+    exchange(shared, first, 0)
     assert try_to_enter(first)
     second.send(Errand("http://b.example/robots.txt", 1, "a.example", "http"))
     visit = second.visit()
@@ -98,13 +98,13 @@ def test_errand__is_passed_on_when_its_site_goes_to_another_worker(
     assert visit.errand is not None
     assert not second.enter(visit, ADDRESS)
     second.leave(visit, took=0.0)
-    exchange(hub, second, 1)
-    exchange(hub, second, 1)
-    exchange(hub, first, 0)
-    assert hub.held(0) == {"a.example", "b.example"}
+    exchange(shared, second, 1)
+    exchange(shared, second, 1)
+    exchange(shared, first, 0)
+    assert shared.held(0) == {"a.example", "b.example"}
     number = first.found.numbers["b.example"]
     assert [errand.owner for errand in first.site(number).errands] == ["a.example"]
-    hub.close()
+    shared.close()
 
 
 EVERYTHING = {f"http://s{site}.example/{page or ''}" for site in range(24) for page in range(6)}
@@ -123,10 +123,10 @@ class Cluster:
         self.clock = clock
         self.folder = folder
         seeds = [f"http://s{site}.example/" for site in range(0, self.SITES, 5)]
-        EmbeddedFrontier.create(folder / "hub.db", by_size=False, seeds=seeds)
-        self.hub = EmbeddedFrontier(folder / "hub.db", clock)
+        create_frontier(folder, by_size=False, seeds=seeds)
+        self.shared = open_frontier(folder, clock)
         self.settings = Politeness(wait=1.0, connections=6, margin=0.0, per_address=2)
-        self.frontiers = workers(make, self.hub, folder, 3, politeness=self.settings)
+        self.frontiers = workers(make, self.shared, folder, 3, politeness=self.settings)
         self.open: dict[int, list[tuple[Visit, Turn]]] = {number: [] for number in range(3)}
         self.orders: dict[int, Orders] = {}  # on their way
         self.fetched: Counter[str] = Counter()
@@ -146,7 +146,7 @@ class Cluster:
             number = self.chance.randrange(len(self.frontiers))
             self.chance.choices(what, (4, 5, 2, 1, deaths))[0](number)
             if self.over:
-                self.hub.close()
+                self.shared.close()
                 return
         pytest.fail(f"the crawl does not end: {self.frontiers}")
 
@@ -190,14 +190,14 @@ class Cluster:
         frontier.commit(marks={})
         report = frontier.report(number, wants=frontier.wants)
         self.moved += sum(len(batch.moved) for batch in report.batches)
-        self.orders[number] = self.hub.exchange(report)
+        self.orders[number] = self.shared.exchange(report)
 
     def die(self, number: int) -> None:
         """A worker is killed and started again; what it had not committed is gone."""
         self.open[number] = []
         self.orders.pop(number, None)
         frontier = self.make(path=self.folder / f"{number}.log", politeness=self.settings)
-        frontier.recover(self.hub.begin(number, pid=1))
+        frontier.recover(self.shared.begin(number))
         self.frontiers[number] = frontier
 
     def wait(self, _number: int) -> None:
@@ -207,7 +207,7 @@ class Cluster:
     @property
     def over(self) -> bool:
         """Is the crawl over?"""
-        return bool(self.hub.get("over"))
+        return bool(self.shared.state().over)
 
 
 @pytest.mark.parametrize("seed", range(8))

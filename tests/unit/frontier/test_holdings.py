@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from weft.frontier.contract import Batch, Link
 from weft.frontier.holdings import Holdings
 from weft.frontier.keyed import Keyed
 from weft.frontier.log import Commit
+from weft.frontier.shared.contract import Batch, Found, Gain
 
 KEYED = Keyed(bytes(16))
 
 
-def link(number: int) -> Link:
+def link(number: int) -> Found:
     """A link to a page of its own."""
-    return Link(f"http://a.example/{number}", 1, 1, 7)
+    return Found(f"http://a.example/{number}", 1, 1, 7)
 
 
 def several() -> Holdings:
@@ -33,7 +33,7 @@ def test_alone__every_group_becomes_ours_at_once() -> None:
         assert holdings.holds("b.example")
     assert holdings.groups == {"a.example", "b.example"}
     assert holdings.new == ["a.example", "b.example"]
-    assert holdings.batch == Batch(0, claimed=["a.example", "b.example"])
+    assert holdings.pack(Commit()) == Batch(0, claimed=["a.example", "b.example"])
 
 
 def test_several__only_what_was_checked_out_is_ours() -> None:
@@ -45,7 +45,7 @@ def test_several__only_what_was_checked_out_is_ours() -> None:
     assert holdings.holds("a.example")
     assert not holdings.holds("b.example")
     assert holdings.new == ["a.example"]
-    assert holdings.batch == Batch(0)
+    assert holdings.pack(Commit()) == Batch(0)
 
 
 def test_check_out__of_what_is_held_is_nothing_new() -> None:
@@ -55,7 +55,7 @@ def test_check_out__of_what_is_held_is_nothing_new() -> None:
         assert not holdings.check_out("a.example")
         assert holdings.new == ["a.example"]
         assert holdings.holds("a.example")
-        assert holdings.batch == Batch(0), "what was given to us need not be claimed"
+        assert holdings.pack(Commit()) == Batch(0), "what was given to us need not be claimed"
 
 
 def test_send__links_wait_by_group_for_the_next_commit() -> None:
@@ -63,7 +63,7 @@ def test_send__links_wait_by_group_for_the_next_commit() -> None:
     holdings = several()
     for number, group in enumerate(("a.example", "b.example", "a.example")):
         holdings.send(group, link(number))
-    assert holdings.batch == Batch(0, links={"a.example": [link(0), link(2)], "b.example": [link(1)]})
+    assert holdings.notices == {"a.example": [link(0), link(2)], "b.example": [link(1)]}
 
 
 def test_send__the_same_link_is_sent_once() -> None:
@@ -71,15 +71,15 @@ def test_send__the_same_link_is_sent_once() -> None:
     holdings = several()
     holdings.send("a.example", link(1))
     holdings.send("a.example", link(1))
-    holdings.send("a.example", Link("http://a.example/1", 2, 9, 8))
-    assert holdings.batch.links == {"a.example": [link(1)]}
-    holdings.batch = Batch(0)
+    holdings.send("a.example", Found("http://a.example/1", 2, 9, 8))
+    assert holdings.notices == {"a.example": [link(1)]}
+    holdings.pack(Commit())
     holdings.send("a.example", link(1))
-    assert holdings.batch.links == {}
+    assert holdings.notices == {}
 
 
 def test_gain__further_links_go_out_in_sums() -> None:
-    """One link a page and commit, with what all links since the last commit add; of pages never told of, nothing."""
+    """One notice a page and commit, with what all links since the last commit add; of pages never told of, nothing."""
     holdings = Holdings(KEYED, gaining=True)
     holdings.alone = False
     first, second = link(1), link(2)
@@ -89,13 +89,27 @@ def test_gain__further_links_go_out_in_sums() -> None:
     holdings.send("a.example", second)
     holdings.gain(KEYED.of(link(3).url), 1.0)
     unsent = [holdings.unsent]
-    told = holdings.pack(Commit()).links["a.example"]
+    told = holdings.pack(Commit()).notices["a.example"]
     assert told == [replace(first, gain=0.75), second]
     assert [*unsent, holdings.unsent] == [True, False]
     holdings.send("a.example", first)
     holdings.gain(KEYED.of(first.url), 2.0)
-    assert holdings.pack(Commit()).links == {"a.example": [replace(first, gain=2.0)]}
-    assert holdings.pack(Commit()).links == {}
+    assert holdings.pack(Commit()).notices == {"a.example": [Gain(first.url, 2.0)]}
+    assert holdings.pack(Commit()).notices == {}
+
+
+def test_start__is_that_of_the_page_where_a_link_was_found_first() -> None:
+    """Whoever finds it later changes nothing; what is known already starts no more."""
+    holdings = Holdings(KEYED, gaining=True)
+    holdings.alone = False
+    key = KEYED.of(link(1).url)
+    holdings.send("a.example", link(1))
+    holdings.start(key, 0.5)
+    holdings.start(key, 0.125)
+    assert holdings.pack(Commit()).notices == {"a.example": [replace(link(1), score=0.5)]}
+    holdings.send("a.example", link(1))
+    holdings.start(key, 0.125)
+    assert holdings.pack(Commit()).notices == {}
 
 
 def test_send__no_link_is_ever_lost() -> None:
@@ -104,6 +118,6 @@ def test_send__no_link_is_ever_lost() -> None:
     for _ in range(2):
         for number in range(50_000):
             holdings.send("a.example", link(number))
-    sent = [each.url for each in holdings.batch.links["a.example"]]
+    sent = [each.url for each in holdings.notices["a.example"] if isinstance(each, Found)]
     assert set(sent) == {link(number).url for number in range(50_000)}
     assert len(sent) < 60_000

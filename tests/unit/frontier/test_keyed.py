@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tests.hostile.collisions import FORGED, VICTIM
 
 from weft.errors import WeftError
-from weft.frontier.contract import Link
 from weft.frontier.holdings import Holdings
 from weft.frontier.keyed import Keyed
 from weft.frontier.local import LocalFrontier
 from weft.frontier.log import Commit
 from weft.frontier.oracle import Oracle
 from weft.frontier.politeness import Politeness
+from weft.frontier.shared.contract import Found
 from weft.model import Kind, Turn
 from weft.ordering import ordering_named
 from weft.urls import fingerprint
@@ -124,8 +124,9 @@ def test_workers__send_a_link_whose_id_was_forged_before_it(*, gaining: bool) ->
     holdings = Holdings(Keyed(bytes(16)), gaining=gaining)
     holdings.alone = False
     for url in (FORGED, VICTIM, FORGED):
-        holdings.send("example", Link(url, Kind.A, 1, 7))
-    assert [link.url for link in holdings.pack(Commit()).links["example"]] == [FORGED, VICTIM]
+        holdings.send("example", Found(url, Kind.A, 1, 7))
+    told = holdings.pack(Commit()).notices["example"]
+    assert [link.url for link in told if isinstance(link, Found)] == [FORGED, VICTIM]
 
 
 def test_oracle__gives_each_url_its_own_score(tmp_path: Path) -> None:

@@ -94,14 +94,14 @@ def test_refusals__by_robots_are_bounded_by_time(make: Make, clock: VirtualClock
     follow(frontier, *(f"/no/{number}" for number in range(300)))
     visit = frontier.visit()
     assert visit is not None
-    frontier.learn_robots(visit.site, "http", allowed=True, body=b"User-agent: *\nDisallow: /")
-    allows = frontier.robots.allows
+    frontier.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /")
+    refusal = frontier.refusal
 
-    def slowly(site: Site, url: str) -> bool:
+    def slowly(site: Site, url: str) -> Reason | None:
         clock.advance(costs)
-        return allows(site, url)
+        return refusal(site, url)
 
-    frontier.robots.allows = slowly  # type: ignore[method-assign]
+    frontier.refusal = slowly  # type: ignore[method-assign]
     assert frontier.turn(visit) is None
     assert frontier.refused[Reason.ROBOTS] == (301 if costs == 0 else 6 if costs == 0.001 else 1)
 

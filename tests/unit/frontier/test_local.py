@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import msgspec
@@ -9,12 +10,12 @@ import pytest
 from tests.unit.frontier.conftest import parsed
 
 from weft.clock import VirtualClock
-from weft.frontier.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Link, Message, Orders
 from weft.frontier.local import LocalFrontier
 from weft.frontier.log import Commit
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
+from weft.frontier.shared.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Found, Message, Notice, Orders
 from weft.frontier.sites import Errand, Overrides, SiteSettings
 from weft.model import Kind, Reason, Turn
 from weft.ordering.larger_sites_first import LargerSitesFirst
@@ -112,7 +113,7 @@ def test_robots__disallowed_pages_are_passed_over(make: Any) -> None:
         frontier.add_seed(f"http://a.example/{path}")
     visit, turn = take(frontier)
     assert frontier.robots_due(visit.site, "http")
-    frontier.learn_robots(visit.site, "http", allowed=True, body=b"User-agent: *\nDisallow: /private/\n")
+    frontier.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /private/\n")
     frontier.give_back(visit, turn)
     allowed = frontier.turn(visit)
     assert allowed is not None
@@ -126,7 +127,7 @@ def test_robots__is_asked_for_again_after_a_day(make: Any, clock: VirtualClock) 
     frontier = make()
     frontier.add_seed("http://a.example/")
     visit, _ = take(frontier)
-    frontier.learn_robots(visit.site, "http", allowed=True, body=None)
+    frontier.learn_robots(visit.site, "http", None)
     assert frontier.robots_due(visit.site, "https"), "each scheme has its own"
     clock.advance(86_399.0)
     assert not frontier.robots_due(visit.site, "http")
@@ -141,7 +142,7 @@ def test_crawl_delay__makes_one_page_a_visit_and_a_longer_wait(make: Any, clock:
         frontier.add_seed(f"http://a.example/{number}")
     visit, _ = take(frontier)
     frontier.enter(visit, "192.0.2.1")
-    frontier.learn_robots(visit.site, "http", allowed=True, body=b"User-agent: *\nCrawl-delay: 1000\n")
+    frontier.learn_robots(visit.site, "http", b"User-agent: *\nCrawl-delay: 1000\n")
     assert frontier.turn(visit) is None
     frontier.leave(visit, took=0.0)
     clock.advance(299.0)
@@ -156,8 +157,8 @@ def test_robots__can_be_ignored_for_one_site(make: Any) -> None:
     frontier.add_seed("http://mine.example/private")
     visit, _ = take(frontier)
     assert not frontier.robots_due(visit.site, "http")
-    frontier.learn_robots(visit.site, "http", allowed=False, body=None)
-    assert frontier.robots.allows(visit.site, "http://mine.example/private")
+    frontier.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /private\n")
+    assert frontier.refusal(visit.site, "http://mine.example/private") is None
 
 
 def test_retry__comes_back_after_its_pauses_and_then_no_more(make: Any, clock: VirtualClock) -> None:
@@ -257,7 +258,7 @@ def test_nofollow_links__are_noted_and_counted_and_never_pages(make: Any) -> Non
 
 
 def test_nofollow_page__has_none_of_its_links_followed_unless_that_is_not_obeyed(make: Any) -> None:
-    """They are resolved all the same."""
+    """They are resolved all the same. What a single link asks for is obeyed or not with it."""
     frontier = make(politeness=NO_WAIT)
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
@@ -266,7 +267,7 @@ def test_nofollow_page__has_none_of_its_links_followed_unless_that_is_not_obeyed
     assert (found.targets, len(left.targets), frontier.known) == ([], 3, 1)
     assert frontier.found.refused[Reason.NOFOLLOW] == 3
     found, left = frontier.found.follow(visit.site, turn, page, obeyed=False)
-    assert (len(found.targets), len(left.targets), frontier.known) == (2, 1, 3)
+    assert (len(found.targets), len(left.targets), frontier.known) == (3, 0, 4)
 
 
 def test_labels__stay_with_their_links(make: Any) -> None:
@@ -380,7 +381,7 @@ def test_recover__stands_where_the_last_commit_stood(make: Any, clock: VirtualCl
         first.add_seed(f"http://s{number % 3}.example/{number}")
     visit, turn = take(first)
     first.enter(visit, "192.0.2.1")
-    first.learn_robots(visit.site, "http", allowed=True, body=b"User-agent: *\nDisallow: /3\nCrawl-delay: 7\n")
+    first.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /3\nCrawl-delay: 7\n")
     first.settle(visit, turn, None)
     visit.site.jar.store(["id=1"], clock.wall())
     first.leave(visit, took=0.0)
@@ -399,7 +400,7 @@ def test_recover__stands_where_the_last_commit_stood(make: Any, clock: VirtualCl
     site = again.site(again.found.numbers["s0.example"])
     assert site.crawl_delay == 7.0
     assert site.jar.header("/", secure=False, now=clock.wall()) == "id=1"
-    assert not again.robots.allows(site, "http://s0.example/3")
+    assert again.refusal(site, "http://s0.example/3") is Reason.ROBOTS
     order = []
     while not again.done:
         while (following := again.visit()) is not None:
@@ -549,7 +550,7 @@ def test_several__links_to_other_groups_go_with_the_next_commit(make: Any) -> No
         report = frontier.report(3, wants=0)
         assert (report.worker, report.incarnation) == (3, 1)
         (batch,) = report.batches
-        assert batch.links == {"other.example": [Link("http://other.example/x", Kind.A, 1, turn.id)]}
+        assert batch.notices == {"other.example": [Found("http://other.example/x", Kind.A, 1, turn.id)]}
     frontier.obey(Orders(applied=batch.number, taken=1))
     assert frontier.report(3, wants=0).batches == []
 
@@ -557,8 +558,8 @@ def test_several__links_to_other_groups_go_with_the_next_commit(make: Any) -> No
 def test_several__what_comes_becomes_pages(make: Any) -> None:
     """In its order, as deep as it was found, with where it was found; a second time it changes nothing."""
     frontier = one_of_several(make)
-    links = [Link(f"http://new.example/{number}", Kind.A, number, 77) for number in range(3)]
-    orders = Orders(messages=[Message(groups=["new.example"], links=links)], taken=5)
+    links = [Found(f"http://new.example/{number}", Kind.A, number, 77) for number in range(3)]
+    orders = Orders(messages=[Message(groups=["new.example"], notices=[*links])], taken=5)
     frontier.obey(orders)
     frontier.obey(orders)
     assert frontier.known == 3
@@ -585,7 +586,7 @@ def test_several__after_a_restart_what_was_checked_out_is_held(make: Any) -> Non
     assert again.holdings.groups == {"mine.example"}
     report = again.report(0, wants=0)
     assert (report.incarnation, report.taken, report.settled) == (2, 1, 0)
-    assert [list(batch.links) for batch in report.batches] == [["other.example"]]
+    assert [list(batch.notices) for batch in report.batches] == [["other.example"]]
     once_more = make(politeness=NO_WAIT)
     once_more.recover(Begun(3, report.batches[0].number, alone=False))
     assert once_more.report(0, wants=0).batches == []
@@ -614,7 +615,7 @@ def test_alone__every_group_is_ours_and_claimed(make: Any) -> None:
     assert frontier.known == 2
     frontier.commit(marks={})
     (batch,) = frontier.report(0, wants=0).batches
-    assert (batch.claimed, batch.links) == (["a.example", "b.example"], {})
+    assert (batch.claimed, batch.notices) == (["a.example", "b.example"], {})
 
 
 def test_report__idle_is_who_can_do_nothing_by_itself(make: Any, clock: VirtualClock) -> None:
@@ -678,7 +679,7 @@ def test_report__with_links_that_are_not_yet_sent_nobody_is_idle(make: Any) -> N
     assert not report.idle
     frontier.commit(marks={})
     report = frontier.report(0, wants=1)
-    assert [list(batch.links) for batch in report.batches] == [["other.example"]]
+    assert [list(batch.notices) for batch in report.batches] == [["other.example"]]
     assert report.idle
 
 
@@ -882,7 +883,7 @@ def test_clock__that_jumps_in_a_run_changes_no_wait(make: Any, jump: float) -> N
         frontier.add_seed(f"http://a.example/{number}")
     visit, turn = take(frontier)
     frontier.enter(visit, "192.0.2.1")
-    frontier.learn_robots(visit.site, "http", allowed=True, body=b"")
+    frontier.learn_robots(visit.site, "http", b"")
     frontier.settle(visit, turn, None)
     frontier.leave(visit, took=0.0)
     clock.ahead = jump
@@ -899,7 +900,7 @@ def test_keep__what_was_given_away_in_a_lost_commit_is_not_ours(make: Any) -> No
     begun = Begun(1, 0, alone=False)
     first = make()
     first.recover(begun)
-    first.obey(Orders(messages=[Message(groups=["a.example", "b.example"], links=[link("a"), link("b")])], taken=1))
+    first.obey(Orders(messages=[Message(groups=["a.example", "b.example"], notices=[link("a"), link("b")])], taken=1))
     first.commit(marks={})
     again = make()
     again.recover(Begun(2, 1, alone=False))
@@ -911,16 +912,31 @@ def test_keep__what_was_given_away_in_a_lost_commit_is_not_ours(make: Any) -> No
     assert again.holdings.groups == {"b.example"}
     assert list(again.found.numbers) == ["b.example"]
     assert again.schedule.pending == 1
-    assert [sent.url for sent in again.holdings.batch.links["a.example"]] == ["http://a.example/"]
+    assert [sent.url for sent in again.holdings.notices["a.example"]] == ["http://a.example/"]
     again.commit(marks={})
     third = make()
     third.recover(Begun(3, 2, alone=False))
     assert third.holdings.groups == {"b.example"}
     assert third.schedule.pending == 1
-    third.obey(Orders(messages=[Message(groups=["a.example"], links=[link("a")])], taken=2))
+    third.obey(Orders(messages=[Message(groups=["a.example"], notices=[link("a")])], taken=2))
     assert third.schedule.pending == 2, "should it come back, its pages are new"
 
 
-def link(name: str) -> Link:
+def link(name: str) -> Found:
     """A link to a home page."""
-    return Link(f"http://{name}.example/", Kind.A, 1, 1)
+    return Found(f"http://{name}.example/", Kind.A, 1, 1)
+
+
+def test_message__is_taken_in_bit_by_bit_and_counts_when_all_of_it_is(make: Any) -> None:
+    """Others have their turn in between; a worker that dies there is given the message again."""
+    frontier = make()
+    frontier.recover(Begun(1, 0, alone=False))
+    links: list[Notice] = [Found(f"http://a.example/{number}", Kind.A, 1, 1) for number in range(1000)]
+    bits = frontier.obeying(Orders(messages=[Message(groups=["a.example"], notices=links)], taken=7))
+    known = []
+    for _ in bits:
+        known.append(frontier.known)
+        assert frontier.report(0, wants=0).taken == 0
+    assert max(after - before for before, after in itertools.pairwise([0, *known, 1000])) <= 64
+    assert frontier.known == 1000
+    assert frontier.report(0, wants=0).taken == 7

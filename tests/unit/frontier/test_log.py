@@ -346,7 +346,7 @@ def test_record__keeps_everything_of_a_commit(tmp_path: Path) -> None:
     commit = Commit(
         sites=["é.example"],
         settled=b"1234",
-        refused=b"5678",
+        refused={"robots": b"5678"},
         delayed=[(1, 2, 3.5)],
         states=[(7, b"state")],
         robots=[(7, "https", b"robots")],

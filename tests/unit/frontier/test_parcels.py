@@ -12,13 +12,26 @@ import pytest
 from tests.unit.frontier.conftest import parsed
 
 from weft.clock import VirtualClock
-from weft.frontier.contract import BEING_CRAWLED, CRAWLED, Batch, Link, Message, Orders, Parcel, Report
-from weft.frontier.embedded import EmbeddedFrontier, Left
 from weft.frontier.local import LocalFrontier
 from weft.frontier.log import Commit, FrontierLog
 from weft.frontier.parcels import DONE, PENDING, REFUSED, RETRY, Content, disturbed, pages_of, parcels_of, unpacked
 from weft.frontier.politeness import Politeness
 from weft.frontier.scope import Selection
+from weft.frontier.shared.contract import (
+    BEING_CRAWLED,
+    CRAWLED,
+    Batch,
+    Found,
+    Left,
+    Limits,
+    Lists,
+    Message,
+    Orders,
+    Parcel,
+    Report,
+    SharedFrontier,
+)
+from weft.frontier.shared.opening import create_frontier, open_frontier
 from weft.frontier.sites import RobotsRecord, SiteMemory
 from weft.model import Kind, Reason
 from weft.ordering.priority import Priority
@@ -29,7 +42,7 @@ NO_WAIT = Politeness(wait=0.0, per_visit=5, margin=0.0)
 ROBOTS = b"User-agent: *\nDisallow: /private/\n"
 
 
-def send(parcels: Iterable[Parcel], frontier: LocalFrontier, links: Iterable[Link] = ()) -> None:
+def send(parcels: Iterable[Parcel], frontier: LocalFrontier, links: Iterable[Found] = ()) -> None:
     """Have a frontier take parcels in, as it does when groups are checked out."""
     parcels = list(parcels)
     frontier.obey(Orders(messages=[Message([parcel.group for parcel in parcels], list(links), parcels)]))
@@ -79,7 +92,7 @@ def one_of_each(frontier: LocalFrontier, clock: VirtualClock) -> None:
     frontier.enter(visit, "192.0.2.1")
     turn = frontier.turn(visit)
     assert turn is not None
-    frontier.learn_robots(visit.site, "http", allowed=True, body=ROBOTS)
+    frontier.learn_robots(visit.site, "http", ROBOTS)
     frontier.found.follow(visit.site, turn, parsed(turn.url, "/found", "http://static.a.example/x"))
     frontier.settle(visit, turn, None)
     turn = frontier.turn(visit)
@@ -112,7 +125,7 @@ def test_round_trip__keeps_every_page_state_retry_and_robots(make: Any, clock: V
     }
     second = make(path=tmp_path / "second.log")
     second.holdings.alone = False
-    second.obey(Orders(messages=[Message(["c.example"], [Link("http://c.example/", Kind.A, 1, 1)])]))
+    second.obey(Orders(messages=[Message(["c.example"], [Found("http://c.example/", Kind.A, 1, 1)])]))
     send(parcels_of(tmp_path / "frontier.log"), second)
     assert second.schedule.pending == first.schedule.pending + 1
     second.commit(marks={}, clean=True)
@@ -148,7 +161,7 @@ def test_load__site_rests_as_it_would_have(make: Any, clock: VirtualClock, tmp_p
     assert visit is not None
     assert (visit.site.name, visit.site.tls, visit.site.fetched) == ("www.a.example", "expired", 1)
     assert not second.robots_due(visit.site, "http")
-    assert not second.robots.allows(visit.site, "http://www.a.example/private/x")
+    assert second.refusal(visit.site, "http://www.a.example/private/x") is Reason.ROBOTS
 
 
 def test_load__retry_comes_when_it_is_due(make: Any, clock: VirtualClock, tmp_path: Path) -> None:
@@ -181,7 +194,7 @@ def test_load__of_a_worker_that_died_waits_from_now(make: Any, clock: VirtualClo
     clock.advance(100.0)
     second = make(path=tmp_path / "second.log")
     send((disturbed(parcel, clock.wall()) for parcel in parcels_of(tmp_path / "frontier.log")), second)
-    second.obey(Orders(messages=[Message(["new.example"], [Link("http://new.example/", Kind.A, 1, 1)])]))
+    second.obey(Orders(messages=[Message(["new.example"], [Found("http://new.example/", Kind.A, 1, 1)])]))
     clock.advance(1.9)
     assert second.visit() is None
     clock.advance(0.1)
@@ -213,7 +226,9 @@ def test_load__links_that_wait_find_their_pages(make: Any, clock: VirtualClock, 
     one_of_each(first, clock)
     first.commit(marks={}, clean=True)
     second = make(path=tmp_path / "second.log", politeness=NO_WAIT)
-    links = [Link(f"http://www.a.example/{path}", Kind.A, 1, 1) for path in ("done", "private/refused", "retry", "new")]
+    links = [
+        Found(f"http://www.a.example/{path}", Kind.A, 1, 1) for path in ("done", "private/refused", "retry", "new")
+    ]
     send(parcels_of(tmp_path / "frontier.log"), second, links)
     assert second.known == first.known + 1
 
@@ -281,7 +296,7 @@ def wander(frontier: LocalFrontier, chance: random.Random, clock: VirtualClock, 
             continue
         frontier.enter(visit, f"192.0.2.{chance.randrange(3)}")
         if frontier.robots_due(visit.site, "http"):
-            frontier.learn_robots(visit.site, "http", allowed=True, body=ROBOTS if chance.random() < 0.5 else None)
+            frontier.learn_robots(visit.site, "http", ROBOTS if chance.random() < 0.5 else None)
         while (turn := frontier.turn(visit)) is not None:
             links = [
                 f"http://{chance.choice(('', 'www.', 'x.'))}s{chance.randrange(6)}.example/"
@@ -377,28 +392,33 @@ def test_parcels__one_for_each_group(make: Any, tmp_path: Path) -> None:
 
 # Taking back what a worker held.
 
-Hub = Callable[..., EmbeddedFrontier]
+Build = Callable[..., SharedFrontier]
 
 
 @pytest.fixture
-def hub(tmp_path: Path, clock: VirtualClock) -> Iterator[Hub]:
+def build(tmp_path: Path, clock: VirtualClock) -> Iterator[Build]:
     """Makes a global frontier."""
-    made: list[EmbeddedFrontier] = []
+    made: list[SharedFrontier] = []
 
-    def build(*seeds: str, workers: int) -> EmbeddedFrontier:
-        EmbeddedFrontier.create(tmp_path / "frontier.db", by_size=False, seeds=seeds)
-        made.append(EmbeddedFrontier(tmp_path / "frontier.db", clock))
-        made[0].prepare(workers, max_pages=None)
+    def made_of(*seeds: str, workers: int) -> SharedFrontier:
+        create_frontier(tmp_path, by_size=False, seeds=seeds)
+        made.append(open_frontier(tmp_path, clock))
+        made[0].prepare(workers, Limits(max_pages=None))
         return made[0]
 
-    yield build
+    yield made_of
     for each in made:
         each.close()
 
 
-def exchange(hub: EmbeddedFrontier, worker: int, **said: Any) -> Orders:
+def exchange(shared: SharedFrontier, worker: int, **said: Any) -> Orders:
     """One exchange of a worker that has just started."""
-    return hub.exchange(Report(worker, hub.begin(worker, pid=1).incarnation, **said))
+    return shared.exchange(Report(worker, shared.begin(worker).incarnation, **said))
+
+
+def told(*messages: Message) -> list[str]:
+    """The pages that messages tell of."""
+    return [notice.url for message in messages for notice in message.notices if isinstance(notice, Found)]
 
 
 def left(**said: Any) -> Left:
@@ -417,31 +437,31 @@ def left(**said: Any) -> Left:
     return Left(**(nothing | said))
 
 
-def test_hand_over__brings_parcels_and_what_was_not_said_yet(hub: Hub) -> None:
+def test_hand_over__brings_parcels_and_what_was_not_said_yet(build: Build) -> None:
     """Batches that were not applied are, once; what was claimed with them comes back with its parcel, in its order."""
-    frontier = hub("http://a.example/", workers=2)
+    frontier = build("http://a.example/", workers=2)
     exchange(frontier, 0, wants=10)
     batches = [
         Batch(1, claimed=["z.example", "m.example"], lists={"z.example": BEING_CRAWLED, "m.example": CRAWLED}),
-        Batch(2, links={"m.example": [Link("http://m.example/x", Kind.A, 1, 1)]}, scope=["http://z.example/"]),
+        Batch(2, notices={"m.example": [Found("http://m.example/x", Kind.A, 1, 1)]}, scope=["http://z.example/"]),
     ]
     parcels = [Parcel("a.example", 1, b"a"), Parcel("z.example", 3, b"z"), Parcel("m.example", 0, b"m")]
     lost = frontier.hand_over(0, left(batches=batches, number=2, parcels=parcels, taken=1, pages=7))
     assert lost == []
-    assert frontier.lists() == {"to crawl": 3, "being crawled": 0, "crawled": 1, "set aside": 0}
+    assert frontier.lists() == Lists(to_crawl=3, being_crawled=0, crawled=1, set_aside=0)
     assert "http://z.example/" in frontier.scope()
-    row = frontier.workers()[0]
-    assert (row["applied"], row["taken"], row["pages"], row["pending"]) == (2, 1, 7, 0)
+    stood = frontier.workers()[0]
+    assert (stood.applied, stood.pages, stood.pending) == (2, 7, 0)
     orders = exchange(frontier, 1, wants=10)
-    orders.messages += exchange(frontier, 1, wants=10, taken=orders.taken).messages
-    assert [group for message in orders.messages for group in message.groups] == ["a.example", "z.example", "m.example"]
-    assert [parcel for message in orders.messages for parcel in message.parcels] == parcels
-    assert [link.url for message in orders.messages for link in message.links] == ["http://m.example/x"]
+    messages = [*orders.messages, *exchange(frontier, 1, wants=10, taken=orders.taken).messages]
+    assert [group for message in messages for group in message.groups] == ["a.example", "z.example", "m.example"]
+    assert [parcel for message in messages for parcel in message.parcels] == parcels
+    assert told(*messages) == ["http://m.example/x"]
 
 
-def test_hand_over__unread_messages_come_back(hub: Hub) -> None:
+def test_hand_over__unread_messages_come_back(build: Build) -> None:
     """What a worker was given and has not written down goes to the next: groups, links, parcels, nothing is lost."""
-    frontier = hub("http://a.example/", "http://b.example/", workers=1)
+    frontier = build("http://a.example/", "http://b.example/", workers=1)
     exchange(frontier, 0, wants=10)
     frontier.hand_over(0, left(parcels=[], taken=0))
     assert frontier.waiting() == 2
@@ -458,55 +478,55 @@ def test_hand_over__unread_messages_come_back(hub: Hub) -> None:
     assert exchange(frontier, 0, wants=10, taken=taken).messages[0].parcels == [packed]
 
 
-def test_hand_over__of_a_worker_that_died_disturbs_what_it_had_not_read(hub: Hub) -> None:
+def test_hand_over__of_a_worker_that_died_disturbs_what_it_had_not_read(build: Build) -> None:
     """It may have taken a message in and visited a site of it before it died; the next one must know when."""
-    frontier = hub("http://a.example/", workers=1)
+    frontier = build("http://a.example/", workers=1)
     exchange(frontier, 0, wants=10)
     frontier.hand_over(0, left(clean=False, at=1234.0))
     (message,) = exchange(frontier, 0, wants=10).messages
     content = unpacked(message.parcels[0].content)
     assert (content.clean, content.made_at, content.sites) == (False, 1234.0, [])
-    assert [link.url for link in message.links] == ["http://a.example/"]
+    assert told(message) == ["http://a.example/"]
 
 
-def test_hand_over__groups_without_a_record_start_over(hub: Hub) -> None:
+def test_hand_over__groups_without_a_record_start_over(build: Build) -> None:
     """Where the log is gone groups are named, and have their seeds again."""
-    frontier = hub("http://a.example/1", "http://b.example/", "http://a.example/2", workers=1)
+    frontier = build("http://a.example/1", "http://b.example/", "http://a.example/2", workers=1)
     taken = exchange(frontier, 0, wants=10).taken
     assert frontier.missing(0, (), 0) == [], "they are in its inbox"
     assert frontier.missing(0, ["b.example"], taken) == ["a.example"]
     assert frontier.hand_over(0, left(taken=taken, parcels=[Parcel("b.example", 2, b"b")])) == ["a.example"]
     (message,) = exchange(frontier, 0, wants=10, taken=taken).messages
-    assert [link.url for link in message.links] == ["http://a.example/1", "http://a.example/2"]
+    assert told(message) == ["http://a.example/1", "http://a.example/2"]
 
 
-def test_hand_over__addresses_rest(hub: Hub) -> None:
+def test_hand_over__addresses_rest(build: Build) -> None:
     """An address that was lent is free, and not visited before its time."""
-    frontier = hub("http://a.example/", workers=2)
+    frontier = build("http://a.example/", workers=2)
     exchange(frontier, 0, wanted=[("192.0.2.1", True)])
-    frontier.hand_over(0, left(rests={"192.0.2.1": 1005.0, "192.0.2.2": 1007.0}))
+    frontier.hand_over(0, left(rests={"192.0.2.1": 5.0, "192.0.2.2": 7.0}))
     orders = exchange(frontier, 1, wanted=[(f"192.0.2.{number}", True) for number in (1, 2, 3)])
-    assert orders.lent == [("192.0.2.1", 1005.0), ("192.0.2.2", 1007.0), ("192.0.2.3", 0.0)]
+    assert orders.lent == [("192.0.2.1", 5.0), ("192.0.2.2", 7.0), ("192.0.2.3", 0.0)]
 
 
-def test_alone__is_not_who_must_first_be_told(hub: Hub) -> None:
+def test_alone__is_not_who_must_first_be_told(build: Build) -> None:
     """The only worker takes groups by itself only where nothing is known of them that it has not got."""
-    frontier = hub("http://a.example/", workers=1)
-    assert frontier.begin(0, pid=1).alone
+    frontier = build("http://a.example/", workers=1)
+    assert frontier.begin(0).alone
     taken = exchange(frontier, 0, wants=10).taken
     parcel = disturbed(Parcel("a.example", 1, b""), 1.0)
     frontier.hand_over(0, left(parcels=[parcel], taken=taken))
-    assert not frontier.begin(0, pid=1).alone
+    assert not frontier.begin(0).alone
     orders = exchange(frontier, 0, wants=10, taken=taken)
-    assert not frontier.begin(0, pid=1).alone, "it may not have been read"
+    assert not frontier.begin(0).alone, "it may not have been read"
     exchange(frontier, 0, taken=orders.taken, settled=orders.taken)
-    assert frontier.begin(0, pid=1).alone
+    assert frontier.begin(0).alone
 
 
-def test_check_out__of_large_parcels_is_in_parts(hub: Hub) -> None:
+def test_check_out__of_large_parcels_is_in_parts(build: Build) -> None:
     """Loading takes time: a worker is given no more at once than it can take in between two signs of life."""
     names = [f"{letter}.example" for letter in "abcde"]
-    frontier = hub(*(f"http://{name}/" for name in names), workers=1)
+    frontier = build(*(f"http://{name}/" for name in names), workers=1)
     taken = exchange(frontier, 0, wants=10).taken
     frontier.hand_over(0, left(parcels=[Parcel(name, 1, bytes(1_500_000)) for name in names], taken=taken))
     orders = exchange(frontier, 0, wants=10, taken=taken)

@@ -1,19 +1,25 @@
-"""Scores of pages that other workers link to."""
+"""Scores of pages that other workers link to: those that one worker would give them."""
 
 from __future__ import annotations
 
-import math
+import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.unit.frontier.conftest import Make, parsed
 
-from weft.frontier.contract import Begun, Link, Message, Orders
+from weft.frontier.keyed import Keyed
 from weft.frontier.local import LocalFrontier
+from weft.frontier.oracle import Oracle, Table
 from weft.frontier.politeness import Politeness
-from weft.model import Kind
-from weft.ordering import ordering_named
+from weft.frontier.shared.contract import Begun, Found, Limits, Message, Orders, SharedFrontier
+from weft.frontier.shared.opening import create_frontier, open_frontier
+from weft.model import Kind, Turn
+from weft.ordering import Scored, ordering_named, ordering_names
+from weft.ordering.known import Known
+from weft.urls import fingerprint, site_of
 
 LINKS = {
     "http://a.example/": ["/1", "/2", "http://b.example/x", "http://b.example/y"],
@@ -57,9 +63,9 @@ def test_score__is_the_same_wherever_links_were_found(
         if often:
             here.commit(marks={})
     here.commit(marks={})
-    told = [link for batch in here.report(0, wants=0).batches for links in batch.links.values() for link in links]
+    told = [link for batch in here.report(0, wants=0).batches for links in batch.notices.values() for link in links]
     assert len(told) == (2 + 2 + 2 if often and ordering != "depth" else 3), "one a page and commit"
-    there.obey(Orders(messages=[Message(links=told)], taken=2))
+    there.obey(Orders(messages=[Message(notices=told)], taken=2))
     pages = [there._seen.page_of(f"http://b.example/{name}") for name in "xyz"]
     assert there._heaps.arrays.score[pages].tolist() == pytest.approx(WORTH[ordering])
 
@@ -69,10 +75,133 @@ def test_seed__given_away_by_another_worker_is_scored_as_a_seed(make: Make, orde
     """Pages that were given up come without the score of a page that links to them; a seed has none."""
     frontier = make(ordering=ordering_named(ordering), politeness=Politeness(wait=0.0, margin=0.0))
     frontier.recover(Begun(1, 0, alone=False))
-    seeds = [Link(f"http://{name}.example/", Kind.SEED, 0, 0, math.nan, gain=-math.inf) for name in "ab"]
-    frontier.obey(Orders(messages=[Message(groups=["a.example", "b.example"], links=seeds)], taken=1))
+    seeds = [Found(f"http://{name}.example/", Kind.SEED, 0, 0) for name in "ab"]
+    frontier.obey(Orders(messages=[Message(groups=["a.example", "b.example"], notices=[*seeds])], taken=1))
     assert not np.isnan(frontier._heaps.arrays.site_score[:2]).any()
     for _ in seeds:
         visit = frontier.visit()
         assert visit is not None
         assert frontier.turn(visit) is not None
+
+
+# One worker and three, on the same order of visits.
+
+
+class Generous:
+    """An ordering in plain Python whose rules look at the number of links, and at the score of the page they are on."""
+
+    name = "generous"
+    by_size = False
+    scored = True
+
+    def found(self, known: Known, page: Any, parent: int, out: int) -> Any:
+        """Half of what its parent has, and more where there are few links; a seed has 8."""
+        start = 8.0 if parent < 0 else known.score[parent] / 2 + 1 / out
+        return np.full(np.shape(page), start)
+
+    def linked(self, known: Known, page: Any, parent: int, out: int) -> Any:
+        """A part of what the page has that links to it."""
+        return known.score[page] + known.score[parent] / (2 * out)
+
+
+SITES, PAGES = "abc", 12
+BY_LOT = {"random", "historical-random"}  # a page has a number of its own at each worker, and draws by it
+SCORED = [name for name in ordering_names() if isinstance(ordering_named(name), Scored)]
+
+
+def random_web(seed: int) -> dict[str, list[str]]:
+    """Pages of three sites, with up to six links each, most of them to other sites."""
+    chance = random.Random(seed)
+    urls = [f"http://{site}.example/{number or ''}" for number in range(PAGES) for site in SITES]
+    return {url: chance.sample(urls, chance.randint(0, 6)) for url in urls}
+
+
+def told_by(keyed: Keyed, web: dict[str, list[str]], seed: int) -> Oracle:
+    """Old scores of some pages, true scores of all."""
+    chance = random.Random(seed)
+    urls = list(web)
+    old = urls[:: 2 + seed % 2]
+    tables = [Table(keyed.array_of(some), np.array([chance.random() for _ in some])) for some in (old, urls)]
+    return Oracle(old=tables[0], true=tables[1])
+
+
+class Crew:
+    """So many workers, with a real global frontier between them; each step is told to all of them."""
+
+    def __init__(self, make: Make, folder: Path, count: int, ordering: Any, oracle: Oracle) -> None:
+        seeds = [f"http://{site}.example/" for site in SITES]
+        folder.mkdir()
+        create_frontier(folder, by_size=False, seeds=seeds)
+        self.shared: SharedFrontier = open_frontier(folder)
+        self.shared.prepare(count, Limits())
+        self.workers: list[LocalFrontier] = []
+        for number in range(count):
+            worker = make(path=folder / str(number), ordering=ordering, oracle=oracle)
+            worker.recover(self.shared.begin(number))
+            worker.obey(self.shared.exchange(worker.report(number, wants=1 if count > 1 else 9)))
+            self.workers.append(worker)
+        self.visited: set[str] = set()
+
+    def tell(self) -> None:
+        """Every worker commits and is told what the others found."""
+        for _ in range(2):
+            for number, worker in enumerate(self.workers):
+                worker.commit(marks={})
+                worker.obey(self.shared.exchange(worker.report(number, wants=0)))
+
+    def visit(self, url: str, links: list[str]) -> None:
+        """Visit one page, whatever the ordering says."""
+        worker = next(each for each in self.workers if each.knows(url))
+        site = worker.site(worker.found.numbers[site_of(url)])
+        page = worker._seen.page_of(url)
+        assert worker._ranking is not None
+        worker._ranking.catch_up()
+        for other in worker._heaps.drain(site.number):
+            if other != page:
+                worker._heaps.push(site.number, other)
+        turn = Turn(page, fingerprint(url), url, 0, Kind.A, 1, 1, 0)
+        found, _ = worker.found.follow(site, turn, parsed(url, *links))
+        worker.visited(turn, found)
+        self.visited.add(url)
+        self.tell()
+
+    def scores(self) -> dict[str, float]:
+        """Of all pages that are known and were not visited."""
+        self.tell()
+        found = {}
+        for worker in self.workers:
+            for page in range(worker.known):
+                url = worker.url_of(page)
+                if url not in self.visited:
+                    assert url not in found, "one worker has it"
+                    found[url] = float(worker._heaps.arrays.score[page])
+        self.shared.close()
+        return found
+
+
+@pytest.mark.parametrize("ordering", [*SCORED, "generous"])
+@pytest.mark.parametrize("seed", range(3))
+def test_scores__are_the_same_with_one_worker_and_with_three(
+    make: Make, tmp_path: Path, ordering: str, seed: int
+) -> None:
+    """On the same order of visits, for every ordering, and for one of somebody else's that looks at the number of
+    links: whoever knows the page where a link was found says what it is worth.
+    """
+    web = random_web(seed)
+    oracle = told_by(Keyed(bytes(range(16))), web, seed)
+    order = [url for url in web if url.endswith("/")]
+    rule: Any = Generous() if ordering == "generous" else ordering_named(ordering)
+    crews = [Crew(make, tmp_path / str(count), count, rule, oracle) for count in (1, 3)]
+    for url in order:  # grows: breadth first, which all workers can follow
+        order += [link for link in web[url] if link not in order]
+        if len(order) < len(web) * 2 // 3:
+            for crew in crews:
+                crew.visit(url, web[url])
+    one, three = (crew.scores() for crew in crews)
+    assert len(one) > 5
+    assert one.keys() == three.keys()
+    if ordering in BY_LOT:
+        assert len(set(three.values())) > 5
+        assert all(0 <= score < 1 for score in three.values())
+    else:
+        assert three == pytest.approx(one, rel=1e-12)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from weft.clock import VirtualClock
-from weft.frontier.contract import Begun
 from weft.frontier.local import LocalFrontier
 from weft.frontier.politeness import Politeness, Throttle
 from weft.frontier.retries import Retries
 from weft.frontier.schedule import Visit
+from weft.frontier.shared.contract import Begun
 from weft.frontier.sites import Errand, Overrides, RobotsRecord, SiteSettings
 from weft.model import Reason
 
@@ -529,7 +529,7 @@ def test_errand__is_run_under_the_other_sites_politeness(make: Any, clock: Virtu
     assert other.errand is not None
     assert other.site.name == "b.example"
     assert frontier.visit() is None, "its owner is held"
-    frontier.deliver(other.errand, RobotsRecord(0.0, True, None))
+    frontier.deliver(other.errand, RobotsRecord(0.0, None))
     frontier.leave(other, took=0.0)
 
 

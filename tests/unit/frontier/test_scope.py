@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from weft.errors import UsageError
+from weft.frontier.rules import FOUND, answers, candidate
 from weft.frontier.scope import Scope, Selection, twins
 from weft.frontier.sites import Overrides, SiteSettings
 from weft.model import Kind, Reason
@@ -90,38 +89,12 @@ def test_patterns__a_broken_one_is_refused_by_name() -> None:
         Scope(Selection(include=("((",)))
 
 
-def test_trace__shows_every_rules_answer() -> None:
+def test_answers__show_what_every_rule_says() -> None:
     """Explain can show which rules agree and which refuse."""
-    answers = dict(scope().trace("http://other.test/a.zip", Kind.A, 1))
-    assert answers[Reason.SCOPE]
-    assert answers[Reason.EXTENSION]
-    assert not answers[Reason.DEPTH]
-
-
-@given(
-    name=st.sampled_from(["site", "domain", "prefix", "list", "all"]),
-    patterns=st.tuples(st.booleans(), st.booleans()),
-    url=st.sampled_from(
-        [
-            "http://www.example.org/dir/a.html",
-            "http://example.org/news/a.zip?x=1",
-            "http://blog.example.org/news/",
-            "http://www.example.org:22/",
-            "http://other.test/a.php?print=1",
-            f"http://www.example.org/dir/{'x' * 2000}",
-        ]
-    ),
-    kind=st.sampled_from(list(Kind)),
-    depth=st.sampled_from([0, 1, 5, 6, 15, 16]),
-)
-def test_refusal__is_the_first_no_of_the_trace(
-    name: str, patterns: tuple[bool, bool], url: str, kind: Kind, depth: int
-) -> None:
-    """What decides is what explain shows to decide."""
-    made = scope(scope=name, include=("/news/",) if patterns[0] else (), exclude=("print=1",) if patterns[1] else ())
-    first = next((reason for reason, refused in made.trace(url, kind, depth) if refused), None)
-    assert refusal(made, url, kind, depth) is first
-    assert refusal(made, url, kind, depth) is first, "also from the cache"
+    said = dict(answers(FOUND, scope(), candidate("http://other.test/a.zip", Kind.A, 1)))
+    assert said[Reason.SCOPE]
+    assert said[Reason.EXTENSION]
+    assert not said[Reason.DEPTH]
 
 
 def test_overrides__the_most_specific_wins() -> None:
@@ -131,3 +104,15 @@ def test_overrides__the_most_specific_wins() -> None:
     assert overrides.of("blog.example.org").wait == 9.0
     assert overrides.of("example.org").wait == 9.0
     assert overrides.of("example.com").wait is None
+
+
+def test_overrides__a_sites_own_depth_replaces_that_of_the_crawl() -> None:
+    """It may be less or more; dynamic pages have their limit beside it."""
+    overrides = Overrides(sites={"deep.test": SiteSettings(max_depth=30), "*.flat.test": SiteSettings(max_depth=1)})
+    made = Scope(Selection(scope="all"), overrides)
+    assert refusal(made, "http://deep.test/a", Kind.A, 30) is None
+    assert refusal(made, "http://deep.test/a", Kind.A, 31) is Reason.DEPTH
+    assert refusal(made, "http://deep.test/a?b", Kind.A, 6) is Reason.DEPTH
+    assert refusal(made, "http://www.flat.test/a", Kind.A, 1) is None
+    assert refusal(made, "http://www.flat.test/a", Kind.A, 2) is Reason.DEPTH
+    assert refusal(made, "http://other.test/a", Kind.A, 16) is Reason.DEPTH

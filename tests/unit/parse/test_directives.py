@@ -4,24 +4,42 @@ from __future__ import annotations
 
 import pytest
 
-from weft.parse.directives import Directives, head_directives, header_directives, read_directives
+from weft.parse.directives import asks_not_to_be_kept, head_directives, header_directives, read_directives
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("", Directives()),
-        ("index, follow", Directives()),
-        ("nofollow", Directives(follow=False)),
-        (" NoIndex ;NOARCHIVE", Directives(index=False, archive=False)),
-        ("none", Directives(follow=False, index=False)),
-        ("nofollower, unfollow", Directives()),
-        ("max-snippet:-1, nofollow", Directives(follow=False)),
+        ("", ""),
+        ("index, follow", ""),
+        ("all", ""),
+        ("nofollow", "nofollow"),
+        (" NoIndex ;NOARCHIVE", "noarchive,noindex"),
+        ("none", "nofollow,noindex"),
+        ("nofollower, unfollow", "nofollower,unfollow"),
+        ("max-snippet:-1, nofollow, nofollow", "nofollow,max-snippet:-1"),
+        ("unavailable_after:  25 Jun 2010  15:00:00 GMT", "unavailable_after: 25 jun 2010 15:00:00 gmt"),
     ],
 )
-def test_directives__are_a_list_of_words(content: str, expected: Directives) -> None:
-    """Case and separators do not matter, unknown words are ignored."""
-    assert read_directives(content) == expected
+def test_directives__are_a_list_of_words(content: str, expected: str) -> None:
+    """Case and separators do not matter; words that nobody here knows are kept, and decide nothing."""
+    directives = read_directives(content)
+    assert directives.text == expected
+    assert directives.follow is ("nofollow" not in expected.split(","))
+
+
+def test_directives__are_few_and_short_and_none_that_counts_is_lost() -> None:
+    """However many meta tags a page has, what decides something stays."""
+    directives = read_directives("noarchive")
+    for number in range(1000):
+        directives = directives.and_also(read_directives(f"word{number}, {'x' * 300}{number}, aaa"))
+    directives = directives.and_also(read_directives(",".join(f"a{number}" for number in range(1000)) + ",none"))
+    assert len(directives.words) <= 20
+    assert directives.words[:3] == ("noarchive", "nofollow", "noindex")
+    assert len(directives.text) <= 200
+    long = read_directives(",".join(letter * 40 for letter in "abcdefgh") + ",noarchive")
+    assert long.text == "noarchive," + ",".join(letter * 40 for letter in "abcd")
+    assert asks_not_to_be_kept(long.text)
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,41 @@ def test_meta_robots__is_obeyed_for_all_and_for_us(html: str, follow: bool) -> N
 
 def test_meta_robots__adds_to_what_the_header_asked() -> None:
     """A no in the header stays one."""
-    assert not read("<meta name=robots content=follow>", header=Directives(follow=False)).follow
+    assert not read("<meta name=robots content=follow>", header=Directives(("nofollow",))).follow
+
+
+@pytest.mark.parametrize(
+    ("html", "robots"),
+    [
+        ("<a href=x>", ""),
+        ("<meta name=robots content='index, follow'>", ""),
+        ("<meta name=robots content='noarchive, nosnippet'>", "noarchive,nosnippet"),
+        ("<meta name=robots content=noindex><meta name=weft content=nofollow>", "nofollow,noindex"),
+        ("<meta name=otherbot content=noindex>", ""),
+    ],
+)
+def test_meta_robots__is_written_down(html: str, robots: str) -> None:
+    """Whether it is obeyed or not."""
+    assert read(html).robots == robots
+
+
+@pytest.mark.parametrize(
+    ("html", "canonical"),
+    [
+        ("<link rel=canonical href=/b?a=1#top>", "http://site.test/b?a=1"),
+        ("<link rel='alternate Canonical' href='//EXAMPLE.org:80/c'>", "http://example.org/c"),
+        ("<base href=/deep/er/><link rel=canonical href=' x '>", "http://site.test/deep/er/x"),
+        ("<link rel=canonical href=x><base href=/deep/er/>", "http://site.test/deep/er/x"),
+        ("<link rel=canonical href=first><link rel=canonical href=second>", "http://site.test/dir/first"),
+        ("<link rel=canonical><link rel=canonical href=second>", "http://site.test/dir/second"),
+        ("<link rel=next href=x><a rel=canonical href=y>", ""),
+        ("<link rel=canonical href='mailto:x'>", ""),
+        (f"<link rel=canonical href={'x' * 2000}>", ""),
+    ],
+)
+def test_canonical__is_resolved(html: str, canonical: str) -> None:
+    """The first that names one counts, against the base of the page wherever that stands."""
+    assert read(html).canonical == canonical
 
 
 def test_labels__stand_beside_the_links_where_they_are_asked_for() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 
+import brotli
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,6 +45,17 @@ def test_html__content_coding_is_undone_first() -> None:
     """A packed page is a page."""
     parsed = parse(gzip.compress(b"<html><a href=x>"), content_encoding="gzip")
     assert (parsed.type, parsed.links) == ("text/html", [("x", Kind.A)])
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br"])
+def test_coding__that_breaks_off_is_read_so_far_and_told(coding: str) -> None:
+    """As browsers show such a page; nothing cut it on its way, so who asks must hear that something is missing."""
+    packed = {"gzip": gzip.compress, "deflate": zlib.compress, "br": brotli.compress}[coding]
+    body = packed(b"<title>whole</title>" + b"".join(b"<a href=%d>" % number for number in range(500)))
+    whole, part = (parse(each, content_encoding=coding) for each in (body, body[: len(body) // 2]))
+    assert (whole.whole, len(whole.links), whole.title) == (True, 500, "whole")
+    assert (part.whole, part.reason) == (False, None)
+    assert coding == "br" or 0 < len(part.links) < 500  # of so little, brotli gives nothing before its end
 
 
 def test_html__that_is_large_is_for_somebody_else_to_read() -> None:

@@ -20,7 +20,7 @@ from tests.costs import check_costs
 import weft.parse.robots
 from weft.cli.robots import check
 from weft.errors import UsageError
-from weft.parse.robots import ALLOW_ALL, DISALLOW_ALL, Robots, Verdict, parse_robots, path_of
+from weft.parse.robots import ALLOW_ALL, Robots, Verdict, parse_large, parse_robots, path_of
 
 Shared = Callable[[str], Path]
 
@@ -33,7 +33,8 @@ def allows(text: str, agent: str, url: str) -> bool:
 # --- against Google's verdicts ---
 
 
-def test_google__agrees_on_every_question_about_real_files(shared: Shared) -> None:
+@pytest.mark.parametrize("read", [parse_robots, parse_large])
+def test_google__agrees_on_every_question_about_real_files(shared: Shared, read: Callable[..., Robots]) -> None:
     """Tens of thousands of questions about two thousand real files get the answer of Google's own matcher."""
     with tarfile.open(shared("robots-real-a/robots.tar.gz")) as archive:
         bodies = {
@@ -48,7 +49,7 @@ def test_google__agrees_on_every_question_about_real_files(shared: Shared) -> No
         for question in map(json.loads, lines):
             key = question["file"], question["agent"]
             if key not in parsed:
-                parsed[key] = parse_robots(bodies[key[0]], key[1])
+                parsed[key] = read(bodies[key[0]], key[1])
             path = path_of(question["url"])
             answer = parsed[key].allows(path)
             assert parsed[key].verdict(path).allowed is answer
@@ -262,11 +263,9 @@ def test_verdict__names_the_deciding_line(
     assert robots.allows(path) is verdict[0]
 
 
-def test_constants__say_what_they_are_called() -> None:
-    """For sites without a robots.txt, and for those whose server fails."""
+def test_no_file__allows_everything() -> None:
+    """For sites without a robots.txt."""
     assert ALLOW_ALL.allows("/")
-    assert not DISALLOW_ALL.allows("/")
-    assert DISALLOW_ALL.verdict("/a").rule == "Disallow: /"
 
 
 def test_robots__survives_pickling() -> None:

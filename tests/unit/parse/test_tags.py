@@ -18,10 +18,18 @@ from weft.parse.tags import read_tags, resolved
 Found = set[tuple[str, str, str]]
 
 
+def tags_of(page: bytes, *, parts: bool = False, texts: bool = False) -> list[tuple[str, dict[str, str]]]:
+    """All tags in one form, those of plain links too."""
+    return [
+        ("a", {"href": element}) if attributes is None else (element, attributes)
+        for element, attributes in read_tags(page, parts=parts, texts=texts)
+    ]
+
+
 def hrefs(page: str | bytes) -> list[str]:
     """The links of the anchors."""
     body = page.encode() if isinstance(page, str) else page
-    return [attributes["href"] for element, attributes in read_tags(body) if element == "a" and "href" in attributes]
+    return [attributes["href"] for element, attributes in tags_of(body) if element == "a" and "href" in attributes]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +180,7 @@ DRAWN = """
 
 def ours(page: bytes) -> Found:
     """What we find."""
-    tags = read_tags(page, parts=True)
+    tags = tags_of(page, parts=True)
     return {
         (each, name, text) for each, values in tags for name, text in values.items() if text and (each, name) in PAIRS
     }
@@ -267,7 +275,7 @@ def test_pages__take_time_linear_in_their_length(piece: bytes) -> None:
 @given(st.binary(max_size=300), st.booleans(), st.booleans())
 def test_tags__of_any_bytes_are_text(page: bytes, parts: bool, texts: bool) -> None:
     """Nothing is read beyond the page, and all of it can be written down."""
-    for element, attributes in read_tags(page, parts=parts, texts=texts):
+    for element, attributes in tags_of(page, parts=parts, texts=texts):
         assert element in ELEMENTS
         for name, text in attributes.items():
             assert name in ATTRIBUTES
@@ -294,18 +302,18 @@ def test_tags__of_any_bytes_are_text(page: bytes, parts: bool, texts: bool) -> N
 def test_texts__are_what_links_hold(page: str, said: list[str | None]) -> None:
     """From tag to end tag, or to the next link; without comments, scripts and templates, blanks made one."""
     for parts in (False, True):
-        tags = read_tags(page.encode(), parts=parts, texts=True)
+        tags = tags_of(page.encode(), parts=parts, texts=True)
         links = [attributes for element, attributes in tags if element in ("a", "area") and len(attributes) > 0]
         assert [attributes.get("text") for attributes in links if "name" not in attributes] == said
         plain = [(element, {**attributes}) for element, attributes in tags]
         for element, attributes in plain:
             if element == "a":
                 attributes.pop("text", None)
-        assert plain == read_tags(page.encode(), parts=parts), "nothing else is changed by it"
+        assert plain == tags_of(page.encode(), parts=parts), "nothing else is changed by it"
 
 
 def test_texts__of_a_page_with_many() -> None:
     """However many pieces there are, each is where it belongs."""
     page = "".join(f"<a href={number}>n<i>u</i>m<b>b</b>er {number}</a>" for number in range(5000))
-    tags = read_tags(page.encode(), texts=True)
+    tags = tags_of(page.encode(), texts=True)
     assert [attributes["text"] for _, attributes in tags] == [f"number {number}" for number in range(5000)]

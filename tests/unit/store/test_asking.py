@@ -27,7 +27,7 @@ def out(tmp_path: Path) -> Path:
     out = tmp_path / "it's a crawl"
     out.mkdir()
     (out / "crawl.toml").write_text(Settings().to_toml())
-    store = Store(out, Storing(), info={}, chance=random.Random(1), url_of=lambda _page: "")
+    store = Store(out, Storing(), info={}, chance=random.Random(1))
     store.note_links(BIG, [1, 2], [Kind.A, Kind.AREA])
     store.note_url(BIG, "http://a/")
     store.note_url(1, "http://a/1")

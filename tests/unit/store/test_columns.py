@@ -13,7 +13,8 @@ import pytest
 from pyarrow import ipc
 
 from weft.model import Kind
-from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, UrlJournal, read_batches
+from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, PageJournal, UrlJournal, read_batches
+from weft.store.rows import PageRow, batch_of
 from weft.store.sealing import seal
 from weft.urls import signed
 
@@ -30,9 +31,26 @@ def stream(path: Path) -> list[dict[str, Any]]:
         return [row for batch in read_batches(reader) for row in batch.to_pylist()]
 
 
+class UrlRows(Journal):
+    """A journal of URLs that is given rows."""
+
+    def __init__(self, folder: Path, schema: pa.Schema, *, worker: int = 0, batch: int = 1000) -> None:
+        super().__init__(folder, schema, worker=worker)
+        self._urls = UrlJournal(self, batch=batch)
+
+    def append(self, row: tuple[int, str]) -> None:
+        """Take a row."""
+        self._urls.append(*row)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        self._urls.flush()
+
+
 def seal_part(journal: Journal, most: int = 1) -> None:
     """Write what waits, and seal the part if it has grown to so many bytes."""
-    journal.flush()
+    if isinstance(journal, UrlRows):
+        journal.flush()
     for growing in journal.roll(most):
         growing.close()
         seal(growing.path)
@@ -45,7 +63,7 @@ def length_of(journal: Journal) -> int:
 
 def test_journal__becomes_parquet_when_sealed(tmp_path: Path) -> None:
     """The rows come out as they went in, also for DuckDB, with their documentation."""
-    journal = Journal(tmp_path / "urls", URLS, batch=7)
+    journal = UrlRows(tmp_path / "urls", URLS, batch=7)
     rows = [(2**62 - number, f"http://a/{number}/é") for number in range(50)]
     for row in rows:
         journal.append(row)
@@ -60,7 +78,7 @@ def test_journal__becomes_parquet_when_sealed(tmp_path: Path) -> None:
 
 def test_journal__without_rows_leaves_nothing(tmp_path: Path) -> None:
     """No empty files."""
-    journal = Journal(tmp_path / "urls", URLS)
+    journal = UrlRows(tmp_path / "urls", URLS)
     journal.flush()
     seal_part(journal)
     assert journal.growing == ()
@@ -69,7 +87,7 @@ def test_journal__without_rows_leaves_nothing(tmp_path: Path) -> None:
 
 def test_journal__holds_what_was_flushed_at_every_length(tmp_path: Path) -> None:
     """Cut at any length it ever had, it opens and has the rows of that moment; cut elsewhere, those of the last one."""
-    journal = Journal(tmp_path / "urls", URLS, batch=1000)
+    journal = UrlRows(tmp_path / "urls", URLS, batch=1000)
     lengths = {}
     for number in range(20):
         for row in range(number):
@@ -89,7 +107,7 @@ def test_journal__holds_what_was_flushed_at_every_length(tmp_path: Path) -> None
 
 def test_journal__is_sealed_in_parts(tmp_path: Path) -> None:
     """A part that is full becomes Parquet, the next one is numbered behind it, and no row is lost or doubled."""
-    journal = Journal(tmp_path / "urls", URLS, batch=10)
+    journal = UrlRows(tmp_path / "urls", URLS, batch=10)
     for number in range(500):
         journal.append((number, f"http://a/{number}"))
         if number % 10 == 9:
@@ -105,7 +123,7 @@ def test_journal__is_sealed_in_parts(tmp_path: Path) -> None:
 def test_journal__of_a_later_run_begins_behind_the_earlier_ones(tmp_path: Path) -> None:
     """Sealed or left open, no part is overwritten."""
     for run in range(3):
-        journal = Journal(tmp_path / "urls", URLS)
+        journal = UrlRows(tmp_path / "urls", URLS)
         journal.append((run, "http://a/"))
         if run == 1:
             journal.flush()
@@ -144,10 +162,21 @@ def test_links__come_as_arrays_and_go_as_rows(tmp_path: Path) -> None:
     assert sum(count for _, count in found) == len(expected)
 
 
+NOTHING: dict[str, Any] = {field.name: None if field.nullable else 0 for field in PAGES} | {"url": "", "site": ""}
+
+
+def row_of(values: dict[str, Any]) -> PageRow:
+    """A row with these values."""
+    row = PageRow()
+    for name, value in values.items():
+        setattr(row, name, value)
+    return row
+
+
 def test_pages__may_hold_nothing_or_anything(tmp_path: Path) -> None:
     """Every column takes a null where the schema allows it, the largest numbers and any text."""
     journal = Journal(tmp_path / "pages", PAGES)
-    empty = tuple(None if field.nullable else "" if field.type == pa.string() else 0 for field in PAGES)
+    pages = PageJournal(journal)
     most: dict[Any, Any] = {
         pa.string(): "\x00é☃\U0001f600\n",
         pa.int16(): 999,
@@ -155,21 +184,40 @@ def test_pages__may_hold_nothing_or_anything(tmp_path: Path) -> None:
         pa.int64(): 2**63 - 1,
         pa.bool_(): True,
         pa.float32(): 1e30,
+        pa.timestamp("us", tz="UTC"): 4_102_444_800.123456,
     }
-    full = tuple(most.get(field.type, 4_102_444_800_000_000) for field in PAGES)
-    journal.append(empty)
-    journal.append(full)
+    pages.append(row_of(NOTHING))
+    pages.append(row_of({field.name: most[field.type] for field in PAGES}))
+    pages.flush()
+    pages.flush()
     seal_part(journal)
     first, second = pq.read_table(tmp_path / "pages" / "part-0-00001.parquet").to_pylist()
-    assert [value for value in first.values() if value is not None] == [0, "", "", 0, 0, 0]
+    assert {name: value for name, value in first.items() if value is not None} == {
+        name: value for name, value in NOTHING.items() if value is not None
+    }
     assert second["title"] == most[pa.string()]
-    assert second["fetched_at"].year == 2100
+    assert second["id"] == 2**63 - 1
+    assert second["fetched_at"].isoformat() == "2100-01-01T00:00:00.123456+00:00"
     assert all(field.metadata[b"doc"] for field in PAGES)
+
+
+def test_pages__have_their_times_to_the_microsecond_as_volumes_have_them() -> None:
+    """A revisit record names its original by URL and time: both are rounded alike, with and without nulls."""
+    chance = random.Random(5)
+    walls = [1_700_000_000 + chance.random() for _ in range(500)]
+    closed = [wall if chance.random() < 0.5 else None for wall in walls]
+    rows = [row_of(NOTHING | {"fetched_at": wall, "closed_at": end}) for wall, end in zip(walls, closed, strict=True)]
+    table = batch_of(rows)
+    expected = [round(wall * 1e6) for wall in walls]
+    assert table["fetched_at"].cast(pa.int64()).to_pylist() == expected
+    assert table["closed_at"].cast(pa.int64()).to_pylist() == [
+        None if end is None else moment for end, moment in zip(closed, expected, strict=True)
+    ]
 
 
 def test_seal__replaces_the_journal_in_one_step(tmp_path: Path) -> None:
     """The result stands under its final name when it is whole, and a half-written one never does."""
-    journal = Journal(tmp_path / "urls", URLS)
+    journal = UrlRows(tmp_path / "urls", URLS)
     journal.append((1, "http://a/"))
     journal.flush()
     (tmp_path / "urls" / "part-0-00001.parquet.new").write_bytes(b"half of an earlier try")
@@ -180,7 +228,7 @@ def test_seal__replaces_the_journal_in_one_step(tmp_path: Path) -> None:
 
 def test_journal__is_rolled_when_it_has_grown_enough(tmp_path: Path) -> None:
     """One byte less is not enough; the next row begins a new part, and the full one is as it was."""
-    journal = Journal(tmp_path / "urls", URLS)
+    journal = UrlRows(tmp_path / "urls", URLS)
     assert journal.roll(0) == ()
     journal.append((1, "http://a/"))
     journal.flush()
@@ -197,7 +245,7 @@ def test_journal__is_rolled_when_it_has_grown_enough(tmp_path: Path) -> None:
 def test_journal__of_each_worker_has_names_of_its_own(tmp_path: Path) -> None:
     """Two workers write beside each other, each with numbers of its own, also one whose number begins like another."""
     for worker in (1, 11, 1):
-        journal = Journal(tmp_path / "urls", URLS, worker=worker)
+        journal = UrlRows(tmp_path / "urls", URLS, worker=worker)
         journal.append((worker, "http://a/"))
         seal_part(journal)
     assert sorted(path.name for path in (tmp_path / "urls").iterdir()) == [
@@ -224,7 +272,9 @@ def test_urls__come_one_by_one_and_go_in_batches(tmp_path: Path) -> None:
 
 def test_rows__of_the_wrong_shape_are_refused(tmp_path: Path) -> None:
     """A row that lacks a value is a fault of ours, found when it is written and not by a reader."""
-    journal = Journal(tmp_path / "urls", URLS)
-    journal.append((1,))
-    with pytest.raises(ValueError, match="zip"):
-        journal.flush()
+    pages = PageJournal(Journal(tmp_path / "pages", PAGES))
+    pages.append(row_of({name: value for name, value in NOTHING.items() if name != "etag"}))
+    with pytest.raises(AttributeError, match="etag"):
+        pages.flush()
+    with pytest.raises(AttributeError, match="etga"):
+        row_of({"etga": "x"})

@@ -10,7 +10,7 @@ import pytest
 
 from weft.errors import WeftError
 from weft.events import Fault, Fetched
-from weft.model import Kind, Page, Parsed, Reason, Turn
+from weft.model import Kind, Outcome, Page, Parsed, Reason, Turn
 from weft.store.log import FIELDS, CrawlLog, log_line
 
 PAGE = Page(
@@ -29,17 +29,13 @@ PAGE = Page(
     0.1234,
     closed=False,
 )
-EVENT = Fetched(
+OUTCOME = Outcome(
     Turn(3, 5, "http://a/x?q=%C3%A9", 2, Kind.REDIRECT, 2**64 - 2, 1),
-    "a",
-    7,
     PAGE,
     Parsed("text/html", "", "", "", "", [], [], follow=True, reason=None),
     None,
-    True,
-    "sha1:ABC",
-    False,
 )
+EVENT = Fetched(OUTCOME, "a", 7, "sha1:ABC", duplicate=False)
 
 
 def fields(event: Fetched) -> dict[str, str]:
@@ -82,9 +78,9 @@ def test_result__is_status_reason_and_whether_it_is_tried_again(
     status: int, reason: Reason | None, final: bool, result: str
 ) -> None:
     """A dash stands for a status that never came."""
-    event = msgspec.structs.replace(
-        EVENT, page=msgspec.structs.replace(PAGE, status=status), reason=reason, final=final
-    )
+    page = msgspec.structs.replace(PAGE, status=status)
+    outcome = msgspec.structs.replace(OUTCOME, page=page, reason=reason, final=final)
+    event = msgspec.structs.replace(EVENT, outcome=outcome)
     assert fields(event)["result"] == result
 
 
@@ -92,7 +88,7 @@ def test_line__of_a_fetch_that_never_took_place_is_whole() -> None:
     """What is not known is a dash or a zero, and no field is missing."""
     page = Page("http://a/", 0, Reason.DNS_FAILED, b"", b"", {}, b"", "", "", "", 0.0, 1.0, 0.0, closed=True)
     turn = Turn(3, 5, "http://a/", 0, Kind.SEED, 0, 3)
-    line = fields(Fetched(turn, "a", 1, page, None, Reason.DNS_FAILED, True, "", False))
+    line = fields(Fetched(Outcome(turn, page, None, Reason.DNS_FAILED), "a", 1, "", duplicate=False))
     assert (line["type"], line["address"], line["digest"], line["via"]) == ("-", "-", "-", "0")
 
 

@@ -16,7 +16,7 @@ from tests.siege import wait_until
 
 from weft.clock import SystemClock
 from weft.events import Fetched
-from weft.model import Kind, Page, Turn
+from weft.model import Kind, Outcome, Page, Turn
 from weft.store.log import FIELDS, CrawlLog
 from weft.store.rotation import Rotation, log_files, opened, reopened_on_signal
 
@@ -26,7 +26,7 @@ def fetched(number: int) -> Fetched:
     url = f"http://a.test/{number}"
     turn = Turn(number, number, url, 1, Kind.A, 0, 1)
     page = Page(url, 200, None, b"", b"", {}, b"", "", "", "", 0.0, 1e9 + number, 0.0, closed=False)
-    return Fetched(turn, "a.test", 1, page, None, None, True, "", False)
+    return Fetched(Outcome(turn, page, None, None), "a.test", 1, "", duplicate=False)
 
 
 def write(log: CrawlLog, numbers: range) -> None:

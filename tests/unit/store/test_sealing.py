@@ -17,7 +17,8 @@ from tests.unit.store.test_store import Bench
 from warcio.archiveiterator import ArchiveIterator
 
 from weft.errors import WeftError
-from weft.model import Kind, Page, Parsed, Turn
+from weft.events import Fetched
+from weft.model import Kind, Outcome, Page, Parsed, Turn
 from weft.store.files import SETTLED, Mark, intact, sealed_as
 from weft.store.sealed import as_listed, final_files, listed
 from weft.store.sealing import seal, seal_leftovers
@@ -31,7 +32,7 @@ COMMITTED, MORE = 12, 5  # pages
 
 def store_in(out: Path, worker: int = 0) -> Store:
     """A store."""
-    return Store(out, Storing(), info={}, chance=random.Random(worker), url_of=lambda _page: "", worker=worker)
+    return Store(out, Storing(), info={}, chance=random.Random(worker), worker=worker)
 
 
 def put(store: Store, number: int) -> None:
@@ -40,15 +41,15 @@ def put(store: Store, number: int) -> None:
     turn = Turn(number, number, url, 1, Kind.A, 0, 1)
     page = Page(url, 200, None, b"GET", HEAD, {}, b"%d" % number, "", "", "", 1e9, 1e9, 0.1, closed=False)
     stored = store.archive(turn, page, cut="")
-    options: dict[str, Any] = {"reason": None, "final": True, "cut": "", "closed_at": None, "wait": None}
-    store.note_page(turn, "a", 1, page, PARSED, stored, redirect=None, links=1, **options)
+    fetched = Fetched(Outcome(turn, page, PARSED, None), "a", 1, stored.digest, duplicate=False)
+    store.note_page(fetched, stored)
     store.note_links(number, [number + 1], [1])
     store.note_url(number, url)
 
 
 def check(out: Path, numbers: range) -> None:
     """Every file is whole and final, and holds these pages once."""
-    names = sorted(path.name for path in out.glob("*/*") if path.is_file())
+    names = sorted(path.name for path in out.glob("*/*") if path.is_file() and path.parent.name != "contents")
     assert {name.partition(".")[2] for name in names} == {"parquet", "warc.gz", "cdxj"}
     assert all(as_listed(path, listed(out)[name], read=True) for name, path in final_files(out))
     expected = Counter(numbers)

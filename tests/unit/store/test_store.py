@@ -8,14 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import msgspec
 import pyarrow.parquet as pq
 import pytest
-from numpy.typing import NDArray
 
+from weft.clock import Clock, VirtualClock
 from weft.errors import UsageError, WeftError
-from weft.model import Kind, Page, Parsed, Reason, Turn
-from weft.store.digests import Digests
+from weft.events import Fetched
+from weft.model import Kind, Outcome, Page, Parsed, Reason, Turn
+from weft.store.contents import Contents
 from weft.store.files import SETTLED, Growing, Mark, intact
 from weft.store.reading import CrawlFiles, Linked
 from weft.store.sealed import final_files, listed
@@ -32,7 +33,7 @@ PARSED = Parsed("text/html", "utf-8", "en", "Title", "http://a/", [], [], follow
 class Bench:
     """A store with the few steps that tests take."""
 
-    def __init__(self, out: Path, worker: int = 0, **settings: Any) -> None:
+    def __init__(self, out: Path, worker: int = 0, clock: Clock | None = None, **settings: Any) -> None:
         out.mkdir(exist_ok=True)
         (out / "crawl.toml").touch()
         self.out = out
@@ -42,16 +43,11 @@ class Bench:
             Storing(**settings),
             info={"software": "test"},
             chance=random.Random(0),
-            url_of=lambda number: self.urls[number],
             worker=worker,
+            clock=clock,
         )
         self.files = CrawlFiles(out)
         self.marks = 0
-
-    def pages_of(self, urls: list[str]) -> NDArray[np.int64]:
-        """The pages of URLs, as the frontier knows them."""
-        known = {url: number for number, url in self.urls.items()}
-        return np.array([known.get(url, -1) for url in urls], np.int64)
 
     def mark(self) -> dict[str, Mark]:
         """Write everything, as a commit does."""
@@ -67,14 +63,22 @@ class Bench:
     def put(self, number: int, body: bytes = b"", *, cut: str = "", **changes: Any) -> Stored:
         """Archive a page and write its row, as the loop does."""
         url = self.urls.setdefault(number, f"http://a/{number}")
-        turn = Turn(number, number, url, 1, Kind.A, 7, 1)
+        turn = changes.pop("turn", Turn(number, number, url, 1, Kind.A, 7, 1))
+        head, headers, parsed = (
+            changes.pop("head", HEAD),
+            changes.pop("headers", HEADERS),
+            changes.pop("parsed", PARSED),
+        )
         page = Page(
-            url, 200, None, b"GET", HEAD, HEADERS, body, cut, "192.0.2.1", "", WALL, WALL + number, 0.5, closed=False
+            url, 200, None, b"GET", head, headers, body, cut, "192.0.2.1", "", WALL, WALL + number, 0.5, closed=False
         )
         stored = self.store.archive(turn, page, cut=cut)
-        options: dict[str, Any] = {"reason": None, "final": True, "cut": cut, "redirect": None, "links": 3}
-        options |= {"closed_at": None, "wait": None} | changes
-        self.store.note_page(turn, "a", 1, page, PARSED, stored, **options)
+        judged = {"reason": None, "cut": cut} | {
+            name: changes.pop(name) for name in ("reason", "final", "redirect") if name in changes
+        }
+        outcome, duplicate = Outcome(turn, page, parsed, **judged), stored.duplicate_of > 0
+        row: dict[str, Any] = {"links": 3} | changes
+        self.store.note_page(Fetched(outcome, "a", 1, stored.digest, duplicate=duplicate, **row), stored)
         return stored
 
 
@@ -89,7 +93,7 @@ def bench(tmp_path: Path) -> Bench:
 
 def test_row__says_what_is_known_of_a_fetch(bench: Bench) -> None:
     """Every column has its value."""
-    stored = bench.put(5, b"hello", closed_at=WALL + 9, wait=2.5, redirect="http://b/", reason=Reason.STATUS_4XX)
+    stored = bench.put(5, b"hello", closed_at=WALL + 9, rest=2.5, redirect="http://b/", reason=Reason.STATUS_4XX)
     bench.seal()
     (row,) = pq.read_table(bench.out / "pages").to_pylist()
     assert {
@@ -122,21 +126,9 @@ def test_row__says_what_is_known_of_a_fetch(bench: Bench) -> None:
 def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
     """Nothing is made up."""
     page = Page("http://a/", 0, Reason.DNS_FAILED, b"", b"", {}, b"", "", "", "", 0.0, WALL, 0.0, closed=True)
-    bench.store.note_page(
-        Turn(1, 1, "http://a/", 0, Kind.SEED, 0, 1),
-        "a",
-        1,
-        page,
-        None,
-        None,
-        reason=Reason.DNS_FAILED,
-        final=False,
-        cut="",
-        closed_at=None,
-        wait=None,
-        redirect=None,
-        links=0,
-    )
+    turn = Turn(1, 1, "http://a/", 0, Kind.SEED, 0, 1)
+    fetched = Fetched(Outcome(turn, page, None, Reason.DNS_FAILED, final=False), "a", 1, "", duplicate=False)
+    bench.store.note_page(fetched, None)
     bench.seal()
     (row,) = pq.read_table(bench.out / "pages").to_pylist()
     known = {name for name, value in row.items() if value is not None}
@@ -145,7 +137,46 @@ def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
         "took",
         "via",
         "duplicate_of",
+        "redirects",
+        "redirected_from",
     }
+
+
+def test_row__has_what_the_answer_says_of_server_and_connection(bench: Bench) -> None:
+    """Headers as they were sent, of bounded length; the version by which it was answered."""
+    headers = {"server": "x" * 300, "retry-after": "Thu, 01 Jan 2026 00:00:00 GMT", "keep-alive": "timeout=5, max=9"}
+    bench.put(1, b"hello", head=b"HTTP/1.0 429 Too Many Requests\r\n\r\n", headers=headers, final=False)
+    bench.put(2, b"hello", head=b"HTTP/2 200\r\n\r\n", headers={})
+    bench.mark()
+    (row,), (bare,) = bench.files.rows(1), bench.files.rows(2)
+    assert (row["server"], row["retry_after"]) == ("x" * 200, headers["retry-after"])
+    assert (row["keep_alive"], row["http_version"]) == (headers["keep-alive"], "1.0")
+    assert (bare["server"], bare["retry_after"], bare["keep_alive"], bare["http_version"]) == (None, None, None, "2")
+
+
+def test_row__has_what_the_page_says_of_itself(bench: Bench) -> None:
+    """What it asks of robots, and the URL that it calls its own."""
+    parsed = msgspec.structs.replace(PARSED, canonical="http://a/c")
+    bench.put(1, b"hello", robots="noarchive,nofollow", parsed=parsed)
+    bench.put(2, b"hello")
+    bench.mark()
+    (row,), (bare,) = bench.files.rows(1), bench.files.rows(2)
+    assert (row["robots"], row["canonical"]) == ("noarchive,nofollow", "http://a/c")
+    assert (bare["robots"], bare["canonical"]) == (None, None)
+
+
+def test_row__joins_the_ends_of_a_chain_of_redirects(bench: Bench) -> None:
+    """The page at its end has how long it was, and where it began."""
+    bench.put(1, b"", redirect="http://a/2")
+    bench.put(
+        2, b"", redirect="http://a/3", turn=Turn(2, 2, "http://a/2", 1, Kind.REDIRECT, 1, 1, 1), redirected_from=1
+    )
+    bench.put(3, b"end", turn=Turn(3, 3, "http://a/3", 1, Kind.REDIRECT, 2, 1, 2), redirected_from=1)
+    bench.put(4, b"map", turn=Turn(4, 4, "http://a/4", 1, Kind.MAP, 2, 1, 2))
+    bench.seal()
+    rows = {row["id"]: row for row in pq.read_table(bench.out / "pages").to_pylist()}
+    assert [(row["redirects"], row["redirected_from"]) for row in rows.values()] == [(0, 0), (1, 1), (2, 1), (0, 0)]
+    assert rows[rows[3]["redirected_from"]]["url"] == "http://a/1"
 
 
 def test_duplicate__refers_to_what_was_stored_first(bench: Bench) -> None:
@@ -177,10 +208,36 @@ def test_duplicate__is_never_an_empty_or_a_cut_content(bench: Bench, body: bytes
     assert bench.files.record(bench.files.rows(1)[0]).warc.get("WARC-Truncated", "") == cut
 
 
-def test_duplicate__of_what_is_no_page_is_stored_again(bench: Bench) -> None:
-    """A robots.txt has no number: the frontier has no text of it that a revisit record could refer to."""
-    bench.put(-1, b"same")
-    assert bench.put(2, b"same").duplicate_of == 0
+def test_duplicate__of_another_worker_is_known_when_its_record_cannot_be_taken_back(tmp_path: Path) -> None:
+    """Two further commits must be on disk; until then a second copy is stored, and counted by who settles it last."""
+    one, two = Bench(tmp_path / "crawl", 0), Bench(tmp_path / "crawl", 1)
+    one.put(1, b"same")
+    one.put(2, b"other")
+    one.mark()
+    for commits in range(1, 1 + SETTLED):
+        one.store.seal(commits)
+        two.store.seal(0)
+        assert two.store.contents.find(payload_digest(b"same")) is None
+    assert two.put(3, b"same").duplicate_of == 0
+    one.store.seal(1 + SETTLED)
+    two.store.seal(0)
+    assert two.put(4, b"other").duplicate_of == 2
+    two.mark()
+    two.store.seal(1 + SETTLED)
+    assert (one.store.contents.copies, two.store.contents.copies) == (0, 1)
+    record = two.files.record(two.files.rows(4)[0])
+    assert record.warc["WARC-Refers-To-Target-URI"] == "http://a/2"
+    original = one.files.record(one.files.rows(2)[0])
+    assert record.warc["WARC-Refers-To-Date"] == original.warc["WARC-Date"]
+
+
+def test_duplicate__is_never_a_robots_file(bench: Bench) -> None:
+    """Whoever judges a crawl by them finds each in its own record."""
+    robots = Turn(-1, 9, "http://a/robots.txt", 0, Kind.ROBOTS, 0, 1)
+    bench.put(1, b"same")
+    assert bench.put(2, b"same", turn=robots).duplicate_of == 0
+    assert bench.put(3, b"same", turn=robots).duplicate_of == 0
+    assert bench.put(4, b"same").duplicate_of == 1
 
 
 def test_mark__names_every_open_file_with_its_length(bench: Bench) -> None:
@@ -238,7 +295,7 @@ def test_seal__leaves_nothing_open(bench: Bench) -> None:
     bench.store.note_links(1, [2], [1])
     bench.store.note_url(2, "http://a/2")
     bench.seal()
-    names = sorted(path.name for path in bench.out.rglob("*") if path.is_file())
+    names = sorted(path.name for path in bench.out.rglob("*") if path.is_file() and path.parent.name != "contents")
     assert names == ["crawl.toml", *["part-0-00001.parquet"] * 3, "sealed.log", *names[-2:]]
     assert set(listed(bench.out)) == {name for name, _ in final_files(bench.out)}
     assert names[-2].endswith(".cdxj")
@@ -312,6 +369,46 @@ def test_roll__closes_what_is_full_and_nothing_else(tmp_path: Path) -> None:
         assert bench.files.record(bench.files.rows(number)[0]).body == random.Random(number).randbytes(1000)
 
 
+def test_part__is_sealed_when_it_is_old_and_all_tables_at_once(tmp_path: Path) -> None:
+    """A slow crawl can be seen by others while it runs, as it was at one commit; 0 seconds mean: by size alone."""
+    for seconds, seen in ((60.0, 5), (0.0, 0)):
+        clock = VirtualClock(1000.0)
+        bench = Bench(tmp_path / f"crawl-{seconds}", clock=clock, part_seconds=seconds)
+        for number in range(10):
+            bench.put(number, b"%d" % number)
+            bench.store.note_links(number, [number + 1], [1])
+            bench.store.note_url(number, f"http://a/{number}")
+            bench.mark()
+            bench.store.roll()
+            bench.store.seal(bench.marks)
+            clock.advance(15.0)
+        for table in ("pages", "links", "urls"):
+            parts = [pq.read_table(path).num_rows for path in sorted((bench.out / table).glob("*.parquet"))]
+            assert sum(parts) == seen, f"{table} of parts sealed after {seconds} s"
+        bench.seal()
+        assert pq.read_table(bench.out / "pages")["id"].to_pylist() == list(range(10))
+
+
+def test_parts__of_a_long_and_slow_run_are_few_and_hide_no_more_than_its_last_twentieth(tmp_path: Path) -> None:
+    """Their age grows with the run's."""
+    clock = VirtualClock()
+    bench = Bench(tmp_path / "crawl", clock=clock)
+    step, hours = 30.0, 12
+    hidden = []
+    for number in range(int(hours * 3600 / step)):
+        bench.store.note_url(number, "http://a/")
+        bench.mark()
+        bench.store.roll()
+        bench.store.seal(bench.marks)
+        if number % 40 == 39:
+            seen = sum(pq.read_metadata(path).num_rows for path in bench.files.parts("urls")[0])
+            hidden.append((number + 1 - seen) * step / max(60.0, clock.now() / 20))
+        clock.advance(step)
+    parts = len(bench.files.parts("urls")[0])
+    assert 40 < parts < 110
+    assert max(hidden) <= 1 + (SETTLED + 2) * step / 60
+
+
 # --- what an earlier run left ---
 
 
@@ -366,13 +463,13 @@ def test_contents__are_known_again_after_a_restart(bench: Bench) -> None:
     bench.put(3, b"three", cut="length")
     bench.put(4, b"")
     bench.seal()
-    digests = Digests(16)
-    known_contents(bench.out, digests, bench.pages_of)
-    assert len(digests) == 1
-    found = digests.find(payload_digest(b"one"))
+    contents = Contents(bench.out / "again", 0, b"")
+    known_contents(bench.out, contents)
+    assert len(contents) == 1
+    found = contents.find(payload_digest(b"one"))
     assert found is not None
-    assert found[0] == 1
-    assert found[1] == pytest.approx(WALL + 1, abs=1e-6)
+    assert (found.id, found.url) == (1, "http://a/1")
+    assert found.wall == pytest.approx(WALL + 1, abs=1e-6)
 
 
 def test_contents__of_an_earlier_run_are_referred_to_exactly(bench: Bench) -> None:
@@ -380,8 +477,7 @@ def test_contents__of_an_earlier_run_are_referred_to_exactly(bench: Bench) -> No
     bench.put(1, b"one")
     bench.seal()
     later = Bench(bench.out)
-    later.urls = bench.urls
-    known_contents(later.out, later.store.digests, later.pages_of)
+    known_contents(later.out, later.store.contents)
     later.put(2, b"one")
     later.mark()
     revisit = later.files.record(later.files.rows(2)[0])

@@ -1,5 +1,5 @@
-"""Groups of the embedded global frontier, and what is on its way to them. In: seeds, links, batches. Out: messages, in
-the inbox of whoever holds the group.
+"""Groups in SQLite, and what is on its way to them. In: seeds, notices, batches. Out: messages, in the inbox of whoever
+holds the group.
 
 What nobody holds waits here, and goes to the worker that checks the group out, in the order in which it came. All of
 this is called within a transaction.
@@ -11,42 +11,44 @@ import sqlite3
 from collections.abc import Container, Iterable, Iterator
 from itertools import accumulate, islice
 
-from weft.frontier.contract import Batch, Link, Message
-from weft.frontier.embedded_file import encoded, links_in, message_in, parcel_in
+from weft.frontier.shared.contract import Batch, Found, Message, Notice, Parcel, Remains
+from weft.frontier.shared.routing import by_group
+from weft.frontier.shared.sqlite_file import encoded, message_in, notices_in, parcel_in
 from weft.model import Kind
 from weft.urls import registered_domain, site_of
 
 _AT_ONCE = 10_000  # links brought in one go
+EARLY = 1 << 40  # behind it are the places of groups that were found; before it, of those that were held
 _MOST_PARCELS = 4_000_000  # bytes of them in one message, about
 
 
 def plant(base: sqlite3.Connection, urls: Iterable[str], again: Container[str] = ()) -> None:
     """Put seeds in, in their order, and let them into the scope; some are to be fetched again."""
     for url in urls:
-        bring(base, {registered_domain(site_of(url)): [Link(url, Kind.SEED, 0, 0, again=url in again)]})
+        bring(base, {registered_domain(site_of(url)): [Found(url, Kind.SEED, 0, 0, again=url in again)]})
         base.execute("insert or ignore into scope(url) values(?)", (url,))
 
 
-def bring(base: sqlite3.Connection, links: dict[str, list[Link]]) -> None:
-    """Bring links to whoever holds their group; those of groups that nobody holds wait."""
-    mail: dict[int, list[Link]] = {}
-    for group, some in links.items():
+def bring(base: sqlite3.Connection, notices: dict[str, list[Notice]]) -> None:
+    """Bring notices to whoever holds their group; those of groups that nobody holds wait."""
+    mail: dict[int, list[Notice]] = {}
+    for group, some in notices.items():
         row = base.execute("select holder from groups where name = ?", (group,)).fetchone()
         if row is not None and row[0] is not None:
             mail.setdefault(row[0], []).extend(some)
             continue
-        found = base.execute("insert into waiting(grp, links) values(?, ?)", (group, encoded(some))).lastrowid
-        seed = any(link.kind == Kind.SEED for link in some)
+        found = base.execute("insert into waiting(grp, notices) values(?, ?)", (group, encoded(some))).lastrowid
+        seed = any(isinstance(notice, Found) and notice.kind == Kind.SEED for notice in some)
         base.execute(
             "insert into groups values(?, null, ?, ?, ?, null) on conflict(name) do update set "
             "waiting = waiting + excluded.waiting, seed = max(seed, excluded.seed)",
             (group, seed, found, len(some)),
         )
     for worker, some in mail.items():
-        _send(base, worker, Message(links=some))
+        _send(base, worker, Message(notices=some))
 
 
-def bring_again(base: sqlite3.Connection, links: Iterable[Link]) -> int:
+def bring_again(base: sqlite3.Connection, links: Iterable[Found]) -> int:
     """Bring links that were refused before, a part at a time; how many they were."""
     count, rest = 0, iter(links)
     while some := list(islice(rest, _AT_ONCE)):
@@ -55,12 +57,26 @@ def bring_again(base: sqlite3.Connection, links: Iterable[Link]) -> int:
     return count
 
 
-def by_group(links: Iterable[Link]) -> dict[str, list[Link]]:
-    """Links by the group that they lead to."""
-    groups: dict[str, list[Link]] = {}
-    for link in links:
-        groups.setdefault(registered_domain(site_of(link.url)), []).append(link)
-    return groups
+def rebuild(base: sqlite3.Connection, seeds: Iterable[str], remains: Remains) -> None:
+    """Put in what is known of a crawl whose frontier was damaged."""
+    if remains.state is not None:
+        state = remains.state
+        base.execute(
+            "update crawl set by_size = ?, paused = ?, speed = ?, given_speed = ?, offered_by = ?, restarted = ?",
+            (state.by_size, state.paused, state.speed, state.speed, state.offered_by, state.restarted),
+        )
+        base.executemany(
+            "insert into restarts(worker, at, how, cause) values(?, ?, ?, ?)",
+            ((each.worker, each.at, each.how, each.cause) for each in state.restarts),
+        )
+    for order, parcel in enumerate(remains.parcels):
+        values = (parcel.group, order - EARLY, parcel.pending, encoded(parcel))
+        base.execute("insert into groups values(?, null, 0, ?, ?, ?)", values)
+    plant(base, seeds)
+    base.executemany("insert or ignore into scope(url) values(?)", ((url,) for url in remains.scope))
+    base.executemany("insert or ignore into rules(rule) values(?)", ((rule,) for rule in remains.blacklist))
+    base.execute("update crawl set rules_at = 1")
+    bring_again(base, remains.links)
 
 
 def apply_batch(base: sqlite3.Connection, worker: int, batch: Batch) -> None:
@@ -82,7 +98,7 @@ def apply_batch(base: sqlite3.Connection, worker: int, batch: Batch) -> None:
         base.execute("update groups set holder = ? where name = ? and holder = ?", (holder, group, worker))
         if holder is not None:
             _send(base, holder, Message(groups=[group]))
-    bring(base, batch.links)
+    bring(base, batch.notices)
 
 
 def check_out(base: sqlite3.Connection, worker: int, wants: int, *, by_size: bool) -> None:
@@ -90,7 +106,7 @@ def check_out(base: sqlite3.Connection, worker: int, wants: int, *, by_size: boo
     free = base.execute("select count(*) from groups where holder is null and waiting > 0").fetchone()[0]
     if free == 0:
         return
-    workers = base.execute("select count(*) from workers where active").fetchone()[0]
+    workers = base.execute("select count(*) from workers where in_run").fetchone()[0]
     best = "waiting desc" if by_size else "found"
     groups = base.execute(
         f"select name, length(parcel) from groups where holder is null and waiting > 0 order by seed desc, {best} "  # noqa: S608
@@ -104,7 +120,9 @@ def check_out(base: sqlite3.Connection, worker: int, wants: int, *, by_size: boo
 
 def inbox(base: sqlite3.Connection, worker: int, taken: int) -> Iterator[tuple[int, Message]]:
     """The messages to a worker behind the last that it took in, each with its number."""
-    rows = base.execute("select id, message from inbox where worker = ? and id > ? order by id", (worker, taken))
+    rows = base.execute(
+        "select number, message from inbox where worker = ? and number > ? order by number", (worker, taken)
+    )
     return ((number, message_in(data)) for number, data in rows)
 
 
@@ -119,19 +137,20 @@ def _bring_waiting(base: sqlite3.Connection, worker: int, groups: list[str]) -> 
     """Groups have a worker: it is sent what waited for them, in the order it came, whatever the group."""
     if not groups:
         return
-    message = Message(groups=groups)
-    found: list[tuple[int, list[Link]]] = []
+    parcels: list[Parcel] = []
+    found: list[tuple[int, list[Notice]]] = []
     for group in groups:
         (parcel,) = base.execute("select parcel from groups where name = ?", (group,)).fetchone()
         base.execute("update groups set holder = ?, waiting = 0, parcel = null where name = ?", (worker, group))
         if parcel is not None:
-            message.parcels.append(parcel_in(parcel))
-        waited = base.execute("delete from waiting where grp = ? returning id, links", (group,)).fetchall()
-        found += ((number, links_in(links)) for number, links in waited)
+            parcels.append(parcel_in(parcel))
+        waited = base.execute("delete from waiting where grp = ? returning id, notices", (group,)).fetchall()
+        found += ((number, notices_in(notices)) for number, notices in waited)
     found.sort(key=lambda each: each[0])
-    message.links = [link for _, links in found for link in links]
-    _send(base, worker, message)
+    notices = [notice for _, some in found for notice in some]
+    _send(base, worker, Message(groups=groups, notices=notices, parcels=parcels))
 
 
 def _send(base: sqlite3.Connection, worker: int, message: Message) -> None:
-    base.execute("insert into inbox(worker, message) values(?, ?)", (worker, encoded(message)))
+    (number,) = base.execute("update workers set sent = sent + 1 where number = ? returning sent", (worker,)).fetchone()
+    base.execute("insert into inbox values(?, ?, ?)", (worker, number, encoded(message)))

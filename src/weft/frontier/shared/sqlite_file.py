@@ -1,14 +1,15 @@
-"""The file of the embedded global frontier: one SQLite database. In: a path. Out: transactions, one at a time for all
-processes, and values by name.
+"""The file of the global frontier on one machine: one SQLite database. In: a path. Out: transactions, one at a time
+for all processes.
 
-What goes wrong with it, a full disk above all, becomes a `WeftError` here.
+What goes wrong with it, a full disk above all, becomes a `WeftError` here; that another process holds it for long
+becomes `FrontierAwayError`.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ import msgspec
 from isal import isal_zlib
 
 from weft.errors import WeftError
-from weft.frontier.contract import Link, Message, Parcel
+from weft.frontier.shared.contract import FrontierAwayError, Message, Notice, Parcel
 from weft.store.files import damaged
 
-_FORMAT = 2
+FILE = "frontier.db"  # in the directory of a crawl
+_FORMAT = 3
 PATIENCE = 60.0  # seconds that a transaction waits for others
 _WRITING = 120  # the byte of the -shm file that a process locks which writes, as SQLite has it
 _GUARD = struct.Struct("<BI")
@@ -28,34 +30,45 @@ _GUARDED = 0xC1  # no value of msgpack begins with this
 _SMALL = 64_000_000  # bytes: a file that is looked at closely whenever a run begins
 
 _TABLES = """
-create table about(name text primary key, value) without rowid;
+create table crawl(  -- one row
+    by_size int not null, second_pass int not null default 0, paused int not null default 0,
+    over text not null default '', stop text not null default '',
+    speed text not null default '', given_speed text not null default '',
+    max_pages int, max_bytes int, max_time real,
+    workers int not null default 0, wanted int not null default 0, watched int not null default 0,
+    shared_among int, offered_by text, rules_at int not null default 0, restarted int not null default 0);
+create table restarts(id integer primary key, worker int not null, at real not null, how text not null,
+    cause text not null);
 create table groups(
     name text primary key, holder int, seed int not null, found integer not null,
     waiting int not null default 0, parcel blob) without rowid;
 create index to_crawl on groups(seed desc, found) where holder is null and waiting > 0;
 create index to_crawl_by_size on groups(seed desc, waiting desc) where holder is null and waiting > 0;
 create table sites(name text primary key, list int not null, worker int not null) without rowid;
-create table waiting(id integer primary key autoincrement, grp text not null, links blob not null);
+create table waiting(id integer primary key autoincrement, grp text not null, notices blob not null);
 create index waiting_by_group on waiting(grp);
-create table inbox(id integer primary key autoincrement, worker int not null, message blob not null);
-create index inbox_by_worker on inbox(worker, id);
+create table inbox(
+    worker int not null, number int not null, message blob not null, primary key (worker, number)) without rowid;
 create table workers(
-    number integer primary key, incarnation int not null default 0, pid int, applied int not null default 0,
-    taken int not null default 0, idle int not null default 0, aside int not null default 0,
+    number integer primary key, incarnation int not null default 0, applied int not null default 0,
+    sent int not null default 0, taken int not null default 0, version int not null default 0,
+    idle int not null default 0, aside int not null default 0,
     pages int not null default 0, bytes int not null default 0, pending int not null default 0, allowance int,
     seconds real not null default 0, starved int not null default 0,
     pages_rate real not null default 0, bytes_rate real not null default 0, hungry int not null default 1,
-    seen_at real, active int not null default 1, statistics blob);
+    heard_at real, in_run int not null default 1, handed_over int not null default 0, statistics blob);
 create table addresses(  -- `wanted` is the number of the worker who gets it next, plus one
     address text primary key, holder int, not_before real not null default 0, wanted int not null default 0
     ) without rowid;
 create index lent on addresses(holder) where wanted > 0;
 create table scope(id integer primary key, url text not null unique);
-create table rules(id integer primary key, rule text not null, gone int not null default 0);
+create table rules(  -- of the blacklist; from when and until when one holds, null: not known, and to this day
+    id integer primary key, rule text not null, since real, until real);
+create unique index holding on rules(rule) where until is null;
 """
 
 _encode = msgspec.msgpack.Encoder().encode
-_links = msgspec.msgpack.Decoder(list[Link]).decode
+_notices = msgspec.msgpack.Decoder(list[Notice]).decode
 _message = msgspec.msgpack.Decoder(Message).decode
 _parcel = msgspec.msgpack.Decoder(Parcel).decode
 
@@ -88,9 +101,9 @@ def encoded(value: Any) -> bytes:
     return guarded(_encode(value))
 
 
-def links_in(data: bytes) -> list[Link]:
-    """Links out of a column."""
-    return _links(unguarded(data))
+def notices_in(data: bytes) -> list[Notice]:
+    """Notices out of a column."""
+    return _notices(unguarded(data))
 
 
 def message_in(data: bytes) -> Message:
@@ -103,7 +116,7 @@ def parcel_in(data: bytes) -> Parcel:
     return _parcel(unguarded(data))
 
 
-class EmbeddedFile:
+class SqliteFile:
     """The file as one process has it open."""
 
     def __init__(self, path: Path, patience: float = PATIENCE, *, read_only: bool = False) -> None:
@@ -120,29 +133,32 @@ class EmbeddedFile:
             if not read_only:
                 self.base.execute("pragma journal_mode = wal")
                 self.base.execute("pragma synchronous = full")
-            form = self.get("format")
+            (form,) = self.base.execute("pragma user_version").fetchone()
         if form != _FORMAT:
+            older = "older" if form < _FORMAT else f"{form}"
             raise WeftError(
-                f"the global frontier was written by another version of weft (format {form}, this one reads {_FORMAT})",
+                f"the global frontier was written by another version of weft (format {older}, this one reads "
+                f"{_FORMAT})",
                 where=str(path),
                 todo="go on with the version that began the crawl",
             )
 
     def __repr__(self) -> str:
-        return f"EmbeddedFile({self.path})"
+        return f"SqliteFile({self.path})"
 
     def close(self) -> None:
         """Give the file back."""
         self.base.close()
 
-    def get(self, name: str) -> Any:
-        """The value of a name, or None."""
-        row = self.base.execute("select value from about where name = ?", (name,)).fetchone()
-        return None if row is None else row[0]
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """What a statement finds, outside of any transaction or within ours."""
+        with self._sqlite():
+            return self.base.execute(statement, values).fetchall()
 
-    def set(self, name: str, value: Any) -> None:
-        """Give a name a value."""
-        self.base.execute("insert or replace into about values(?, ?)", (name, value))
+    def row(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        """The first row that a statement finds, or None."""
+        with self._sqlite():
+            return self.base.execute(statement, values).fetchone()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -173,17 +189,18 @@ class EmbeddedFile:
             return [str(error)]
         return found
 
-    def blobs(self) -> list[tuple[str, bytes]]:
-        """Everything that is on its way, encoded, as far as it can be read: what it is, and it."""
-        found = []
+    def remains(self) -> Iterator[Message]:
+        """Everything that is on its way, as far as it can be read."""
         for table, column in _BLOBS[:-1]:
             try:
                 for (data,) in self.base.execute(f"select {column} from {table}"):  # noqa: S608
                     if isinstance(data, bytes):
-                        found.append((column, data))
+                        try:
+                            yield _as_message(column, data)
+                        except (WeftError, msgspec.MsgspecError, struct.error):
+                            continue
             except sqlite3.Error:
                 continue
-        return found
 
     def _strays(self) -> list[str]:
         """Rows that belong to no other."""
@@ -199,13 +216,13 @@ class EmbeddedFile:
     def locked_by(self) -> int | None:
         """The process that keeps all others from writing, or None."""
         try:
-            shared = self.path.with_name(f"{self.path.name}-shm").stat().st_ino
+            index = self.path.with_name(f"{self.path.name}-shm").stat().st_ino
             lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
         except OSError:
             return None
         for line in lines:
             fields = line.split()
-            if fields[1:2] == ["POSIX"] and fields[3] == "WRITE" and int(fields[5].rpartition(":")[2]) == shared:
+            if fields[1:2] == ["POSIX"] and fields[3] == "WRITE" and int(fields[5].rpartition(":")[2]) == index:
                 first, last = fields[6], fields[7]
                 if int(first) <= _WRITING and (last == "EOF" or int(last) >= _WRITING):
                     return int(fields[4])
@@ -220,11 +237,11 @@ class EmbeddedFile:
                 raise self._locked() from error
             raise _unusable(self.path, error) from error
 
-    def _locked(self) -> WeftError:
+    def _locked(self) -> FrontierAwayError:
         """Somebody else has it."""
         pid = self.locked_by()
         who = "another process" if pid is None else f"process {pid} ({command_of(pid)})"
-        return WeftError(
+        return FrontierAwayError(
             f"the global frontier has been locked by {who} for {self._patience:.0f} s",
             where=str(self.path),
             todo="end that process, or let it come to its end, and run the same command again; nothing is lost",
@@ -240,7 +257,18 @@ def command_of(pid: int) -> str:
     return line.replace(b"\0", b" ").decode(errors="replace").strip()[:100] or "?"
 
 
-_BLOBS = (("groups", "parcel"), ("waiting", "links"), ("inbox", "message"), ("workers", "statistics"))
+def _as_message(column: str, data: bytes) -> Message:
+    if column == "message":
+        return message_in(data)
+    return Message(parcels=[parcel_in(data)]) if column == "parcel" else Message(notices=notices_in(data))
+
+
+_BLOBS = (("groups", "parcel"), ("waiting", "notices"), ("inbox", "message"), ("workers", "statistics"))
+
+
+def files_of(place: Path) -> list[Path]:
+    """The files of the global frontier of a crawl that are there; the first one is enough to tell that it exists."""
+    return [path for path in (place / f"{FILE}{end}" for end in ("", "-wal", "-shm")) if path.exists()]
 
 
 @contextmanager
@@ -252,7 +280,7 @@ def new_file(path: Path) -> Iterator[sqlite3.Connection]:
         base = sqlite3.connect(beside, isolation_level=None)
         base.executescript(_TABLES)
         base.execute("begin")
-        base.execute("insert into about values('format', ?)", (_FORMAT,))
+        base.execute(f"pragma user_version = {_FORMAT}")
         yield base
         base.execute("commit")
         base.close()

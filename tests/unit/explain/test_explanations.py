@@ -1,0 +1,143 @@
+"""What an explanation says of single pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.explain.crawls import Crawl, Plan
+from tests.unit.frontier.conftest import parsed
+
+from weft.explain import Explanation
+from weft.frontier.inspect import Ledger
+from weft.frontier.parcels import parcels_of
+from weft.frontier.scope import Selection
+from weft.frontier.shared.contract import Message, Orders
+from weft.frontier.sites import SiteSettings
+from weft.model import Kind, Reason
+
+PLAN = Plan(
+    selection=Selection(scope="all"),
+    overrides={},
+    seeds=["http://a.example/"],
+    ordering="breadth-first",
+    early=[],
+    late=[],
+    robots=(None,) * 7,
+    draw=1,
+    hostile=False,
+    turns=1,
+)
+
+
+class Told:
+    """A crawl whose links are given by hand."""
+
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        self.crawl = Crawl(plan, folder)
+        self.frontier = self.crawl.frontier
+        for seed in plan.seeds:
+            self.frontier.add_seed(seed)
+
+    def fetch(self, *links: str, kind: Kind = Kind.A) -> None:
+        """Fetch the next page: it has these links."""
+        visit = self.frontier.visit()
+        assert visit is not None
+        self.frontier.enter(visit, "192.0.2.1")
+        turn = self.frontier.turn(visit)
+        assert turn is not None
+        self.frontier.settle(visit, turn, None)
+        self.crawl.columns.note(turn)
+        for link in links:
+            self.crawl.columns.link(turn, link, kind)
+        found, _ = self.frontier.found.follow(visit.site, turn, parsed(turn.url, *links, kind=kind))
+        self.frontier.visited(turn, found)
+        self.frontier.leave(visit, took=0.1)
+
+    def explain(self, url: str) -> Explanation:
+        """As of now."""
+        explainer, ledger = self.crawl.explainer()
+        try:
+            return explainer.explain(url)
+        finally:
+            ledger.close()
+
+
+def told(folder: Path, **changes: object) -> Told:
+    """A crawl by the plan, with some changes."""
+    return Told(PLAN._replace(**changes), folder)  # type: ignore[arg-type]
+
+
+def test_page__that_waits_is_told_its_place_and_when_it_is_expected(tmp_path: Path) -> None:
+    """Nine pages before it, two a visit, half a second and two downloads of a tenth between visits."""
+    crawl = told(tmp_path)
+    crawl.fetch(*(f"/{number}" for number in range(10)))
+    answer = crawl.explain("http://a.example/9")
+    assert answer.order is not None
+    assert (answer.state, answer.order.on_site, answer.order.in_all, answer.order.score) == ("pending", 9, 9, None)
+    assert answer.expected is not None
+    assert answer.expected.at == pytest.approx(1000.5 + 4 * (0.5 + 0.2) + 0.1)
+    assert "behind 9 pages of its site; 9 pages of all sites were found before it" in answer.verdict
+    assert any("9 pages before it on its site, 2 a visit, 0.5 s between visits" in line for line in answer.because)
+
+
+def test_page__is_told_its_place_by_score_where_the_ordering_scores(tmp_path: Path) -> None:
+    """The page found last comes first when more cash lies on it."""
+    crawl = told(tmp_path, ordering="opic", seeds=["http://a.example/", "http://b.example/"])
+    crawl.fetch(*(f"/{number}" for number in range(9)))
+    crawl.fetch("http://a.example/last")
+    answer = crawl.explain("http://a.example/last")
+    assert answer.order is not None
+    assert answer.order.on_site == 0
+    assert "score" in answer.verdict
+
+
+def test_sites_own_depth__is_asked(tmp_path: Path) -> None:
+    """A page too deep for its site is not blamed on anything else."""
+    crawl = told(tmp_path, overrides={"a.example": SiteSettings(max_depth=0)})
+    crawl.fetch("http://a.example/x")
+    answer = crawl.explain("http://a.example/x")
+    assert (answer.state, answer.reason, answer.rules["depth"]) == ("refused", "depth", "refuses")
+
+
+def test_robots__that_a_site_may_ignore_do_not_count(tmp_path: Path) -> None:
+    """Nothing is said of a robots.txt that is not obeyed on this very site."""
+    for robots, refused in (("ignore", False), ("obey", True)):
+        crawl = told(tmp_path, overrides={"a.example": SiteSettings(robots=robots)})  # type: ignore[arg-type]
+        crawl.frontier.learn_robots(crawl.frontier.site(0), "http", b"User-agent: *\nDisallow: /\n")
+        assert any("will be refused" in line for line in crawl.explain("http://a.example/").because) is refused
+
+
+def test_link__to_another_site_stands_for_its_home_page(tmp_path: Path) -> None:
+    """A deep link is not blamed on a rule where only home pages are wanted."""
+    crawl = told(tmp_path, selection=Selection(scope="all", external="home-page"))
+    crawl.fetch("http://b.example/deep")
+    answer = crawl.explain("http://b.example/deep")
+    assert (answer.state, answer.reason) == ("refused", None)
+    assert "home page" in answer.verdict
+    assert crawl.explain("http://b.example/").state == "pending"
+
+
+def test_reason__of_a_refused_page_goes_with_it_to_another_worker(tmp_path: Path) -> None:
+    """And is in that one's log from then on."""
+    (tmp_path / "other").mkdir()
+    crawl = told(tmp_path)
+    crawl.fetch("/1", "/2")
+    for _ in range(3):
+        crawl.frontier.strike(crawl.frontier.site(0))
+    crawl.crawl.clock.advance(10.0)
+    visit = crawl.frontier.visit()
+    assert visit is not None
+    assert crawl.frontier.turn(visit) is None
+    crawl.frontier.leave(visit, took=0.1)
+    assert crawl.explain("http://a.example/2").reason == Reason.SITE_HOSTILE.value
+    other = Crawl(PLAN, tmp_path / "other").frontier
+    other.recover()
+    parcels = list(parcels_of(crawl.crawl.path))
+    other.obey(Orders(messages=[Message(groups=[parcel.group for parcel in parcels], parcels=parcels)]))
+    other.commit(marks={})
+    ledger = Ledger(tmp_path / "other" / "frontier.log")
+    standing = ledger.standing("http://a.example/2")
+    assert standing is not None
+    assert (standing.state, standing.reason) == ("refused", "site-hostile")
+    ledger.close()
