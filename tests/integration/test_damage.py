@@ -97,6 +97,11 @@ def struck(halfway: Halfway, out: Path, seed: int) -> str:
     """Damage a copy and go on: what came of it."""
     shutil.copytree(halfway.out, out)
     strike(out, halfway.older, random.Random(seed))
+    return came_of(halfway, out, seed)
+
+
+def came_of(halfway: Halfway, out: Path, seed: int) -> str:
+    """Go on with a damaged copy: recovered, or a message and nothing changed."""
     before = contents_of(out)
     code, said = go_on(halfway, out)
     if code == 0:
@@ -151,6 +156,54 @@ def test_damage__is_recovered_from_or_told(halfway: Halfway, tmp_path: Path, fir
             shutil.rmtree(out)
     print(f"\n{damages} damages: {dict(came)}")  # noqa: T201  `make soak` shows it
     assert not wrong, "\n".join(wrong)
+
+
+def _cut(path: Path, share: float) -> None:
+    os.truncate(path, int(path.stat().st_size * share))
+
+
+def _garble(path: Path, share: float) -> None:
+    """Half a page of noise."""
+    data = bytearray(path.read_bytes())
+    at = int(len(data) * share)
+    data[at : at + 2048] = random.Random(share).randbytes(len(data[at : at + 2048]))
+    path.write_bytes(data)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("name", ["frontier.db", "frontier.db-wal"])
+@pytest.mark.parametrize(
+    ("damage", "share"),
+    [
+        (_cut, 0.0),
+        (_cut, 0.6),
+        (_garble, 0.0),
+        (_garble, 0.5),
+        *(
+            pytest.param(how, at / 10, marks=pytest.mark.soak)
+            for how in (_cut, _garble)
+            for at in (1, 2, 3, 4, 7, 8, 9)
+        ),
+    ],
+)
+def test_damage__of_the_global_frontier_is_recovered_from_or_told(
+    request: pytest.FixtureRequest,
+    halfway: Halfway,
+    tmp_path: Path,
+    name: str,
+    damage: Callable[[Path, float], None],
+    share: float,
+) -> None:
+    """Its file or its log of transactions is cut or garbled: no page is lost or stored twice without a word."""
+    out = tmp_path / "crawl"
+    shutil.copytree(halfway.out, out)
+    damage(out / name, share)
+    if (damage, share, name) == (_cut, 0.0, "frontier.db"):
+        request.applymarker(pytest.mark.xfail(reason="SQLite removes the log of transactions of an empty file"))
+    try:
+        assert came_of(halfway, out, 0) in {"recovered", "message"}
+    finally:
+        shutil.rmtree(out)  # what is damaged cannot be looked at
 
 
 def strike_of(halfway: Halfway, folder: Path, seed: int) -> str:

@@ -595,3 +595,22 @@ def test_check__refuses_misuse(folder: Path) -> None:
         check(folder / "robots.txt", "weft", jsonl=True)
     with pytest.raises(UsageError, match="cannot read"):
         check(folder / "nowhere", "weft")
+
+
+# --- files of our own, with the verdicts of Google's matcher ---
+
+OWN = Path(__file__).resolve().parents[2] / "data" / "robots"
+
+
+def test_google__agrees_on_files_of_our_own() -> None:
+    """Every rule of reading and matching, asked of Google's matcher once and kept with us."""
+    said = json.loads((OWN / "verdicts.json").read_text(encoding="utf-8"))
+    asked, wrong = 0, []
+    for file, agents in said["forbidden"].items():
+        for agent, forbidden in agents.items():
+            robots = parse_robots((OWN / file).read_bytes(), agent)
+            asked += len(said["paths"])
+            found = {path for path in said["paths"] if not robots.allows(path_of(f"http://a.example{path}"))}
+            wrong += [(file, agent, path) for path in sorted(found ^ set(forbidden))]
+    assert asked > 2_000
+    assert wrong == []
