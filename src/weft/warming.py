@@ -62,7 +62,7 @@ def warm_crawl() -> None:
                     if turn is not None:
                         frontier.visited(turn, Links([], [Kind.A, Kind.A], None, [1, 2]))
                 frontier.enter(visit, "127.0.0.1")
-                frontier.leave(visit, took=0.0)
+                frontier.leave(visit)
             frontier.commit(marks={})
             frontier.close()
     read_tags(b"<a href=x>")

@@ -198,8 +198,6 @@ def test_damage__of_the_global_frontier_is_recovered_from_or_told(
     out = tmp_path / "crawl"
     shutil.copytree(halfway.out, out)
     damage(out / name, share)
-    if (damage, share, name) == (_cut, 0.0, "frontier.db"):
-        request.applymarker(pytest.mark.xfail(reason="SQLite removes the log of transactions of an empty file"))
     try:
         assert came_of(halfway, out, 0) in {"recovered", "message"}
     finally:

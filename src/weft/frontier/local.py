@@ -321,10 +321,9 @@ class LocalFrontier:
         """The server has shown that it took the connection."""
         self.schedule.answered(visit, self._clock.now())
 
-    def leave(self, visit: Visit, *, took: float = 0.0, pause: float = 0.0) -> None:
+    def leave(self, visit: Visit) -> None:
         """The visit is over: its site rests, as was decided or is decided now."""
         site = visit.site
-        visit.took, visit.pause = took or visit.took, pause or visit.pause
         if visit.address:
             site.took = visit.took
             site.address = visit.address

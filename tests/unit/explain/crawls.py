@@ -230,7 +230,8 @@ class Crawl:
             if self.plan.hostile and self._draw(4) == 0:
                 frontier.strike(site)
             self._read(visit, turn)
-        frontier.leave(visit, took=0.1)
+        visit.took = 0.1
+        frontier.leave(visit)
 
     def _read(self, visit: Visit, turn: Turn) -> None:
         """What a page leads to: nothing, a redirect, or some links."""

@@ -52,7 +52,8 @@ class Told:
             self.crawl.columns.link(turn, link, kind)
         found, _ = self.frontier.found.follow(visit.site, turn, parsed(turn.url, *links, kind=kind))
         self.frontier.visited(turn, found)
-        self.frontier.leave(visit, took=0.1)
+        visit.took = 0.1
+        self.frontier.leave(visit)
 
     def explain(self, url: str) -> Explanation:
         """As of now."""
@@ -129,7 +130,8 @@ def test_reason__of_a_refused_page_goes_with_it_to_another_worker(tmp_path: Path
     visit = crawl.frontier.visit()
     assert visit is not None
     assert crawl.frontier.turn(visit) is None
-    crawl.frontier.leave(visit, took=0.1)
+    visit.took = 0.1
+    crawl.frontier.leave(visit)
     assert crawl.explain("http://a.example/2").reason == Reason.SITE_HOSTILE.value
     other = Crawl(PLAN, tmp_path / "other").frontier
     other.recover()

@@ -50,7 +50,7 @@ def try_to_enter(frontier: LocalFrontier, address: str = ADDRESS) -> bool:
     if frontier.enter(visit, address):
         return True
     frontier.give_back(visit, turn)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     return False
 
 
@@ -97,7 +97,7 @@ def test_errand__is_passed_on_when_its_site_goes_to_another_worker(
     assert visit is not None
     assert visit.errand is not None
     assert not second.enter(visit, ADDRESS)
-    second.leave(visit, took=0.0)
+    second.leave(visit)
     exchange(shared, second, 1)
     exchange(shared, second, 1)
     exchange(shared, first, 0)
@@ -159,7 +159,7 @@ class Cluster:
         turn = frontier.turn(visit)
         address = f"192.0.2.{int(visit.site.name.partition('.')[0][1:]) % self.ADDRESSES}"
         if turn is None:
-            frontier.leave(visit, took=0.0)
+            frontier.leave(visit)
         elif frontier.enter(visit, address):
             others = [each.site.name for held in self.open.values() for each, _ in held]
             assert visit.site.name not in others, "two workers at one site"
@@ -167,7 +167,7 @@ class Cluster:
             self.open[number].append((visit, turn))
         else:
             frontier.give_back(visit, turn)
-            frontier.leave(visit, took=0.0)
+            frontier.leave(visit)
 
     def end(self, number: int) -> None:
         """A page comes, and the visit is over."""
@@ -179,7 +179,7 @@ class Cluster:
         self.fetched[turn.url] += 1
         links, _ = frontier.found.follow(visit.site, turn, parsed(turn.url, *self.links(turn.url)))
         frontier.visited(turn, links)
-        frontier.leave(visit, took=0.0)
+        frontier.leave(visit)
 
     def exchange(self, number: int) -> None:
         """A commit and an exchange, or the orders that it brought: the loop goes on in between."""

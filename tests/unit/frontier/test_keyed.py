@@ -152,7 +152,7 @@ def test_chain__of_redirects_is_known_after_a_restart(make: Make) -> None:
         turn = found
     visit.site.jar.store(["a=b"], 0.0)
     frontier.give_back(visit, turn)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     frontier.commit(marks={})
     again = quick(make)
     again.recover()

@@ -40,7 +40,7 @@ def crawl_order(frontier: LocalFrontier, most: int = 1000) -> list[str]:
         if (turn := frontier.turn(visit)) is not None:
             order.append(turn.url)
             frontier.settle(visit, turn, None)
-        frontier.leave(visit, took=0.0)
+        frontier.leave(visit)
     return order
 
 
@@ -102,7 +102,7 @@ def test_visit__has_one_scheme(make: Any) -> None:
     visit = frontier.visit()
     assert frontier.turn(visit).url == "http://a.example/1"
     assert frontier.turn(visit) is None
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     assert take(frontier)[1].url == "https://a.example/2"
 
 
@@ -144,7 +144,7 @@ def test_crawl_delay__makes_one_page_a_visit_and_a_longer_wait(make: Any, clock:
     frontier.enter(visit, "192.0.2.1")
     frontier.learn_robots(visit.site, "http", b"User-agent: *\nCrawl-delay: 1000\n")
     assert frontier.turn(visit) is None
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     clock.advance(299.0)
     assert frontier.visit() is None
     clock.advance(1.0)
@@ -170,7 +170,7 @@ def test_retry__comes_back_after_its_pauses_and_then_no_more(make: Any, clock: V
         turn = frontier.turn(visit)
         seen.append((clock.now(), turn.attempt))
         frontier.settle(visit, turn, Reason.STATUS_5XX)
-        frontier.leave(visit, took=0.0)
+        frontier.leave(visit)
         if (event := frontier.schedule.next_event()) is not None:
             clock.move_to(event)
     assert seen == [(1000.0, 1), (1060.0, 2), (1660.0, 3)]
@@ -183,7 +183,7 @@ def test_retry__is_not_made_for_a_page_that_is_gone(make: Any) -> None:
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
     frontier.settle(visit, turn, Reason.STATUS_4XX)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     assert frontier.done
 
 
@@ -195,7 +195,7 @@ def test_allowance__is_kept_exactly(make: Any) -> None:
     frontier.allowance = 3
     visit, turn = take(frontier)
     frontier.give_back(visit, turn)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     assert not frontier.exhausted
     assert len(crawl_order(frontier)) == 3
     assert frontier.visit() is None
@@ -224,12 +224,12 @@ def test_links__become_pages_one_deeper(make: Any) -> None:
     assert len(targets) == len(kinds) == 4
     assert targets[0] == targets[3]
     frontier.settle(visit, turn, None)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     found = {}
     while (following := frontier.visit()) is not None:
         next_turn = frontier.turn(following)
         found[next_turn.url] = (next_turn.depth, next_turn.via)
-        frontier.leave(following, took=0.0)
+        frontier.leave(following)
     expected = ("http://a.example/dir/x.html", "http://a.example/y", "http://b.example/z")
     assert found == dict.fromkeys(expected, (1, turn.id))
 
@@ -310,13 +310,13 @@ def test_links__too_deep_may_be_found_again_by_a_shorter_way(make: Any) -> None:
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
     frontier.found.follow(visit.site, turn, parsed(turn.url, "/one"))
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     deeper_visit, deeper = take(frontier)
     assert deeper.depth == 1
     frontier.found.follow(visit.site, deeper, parsed(turn.url, "/two"))
     assert frontier.found.refused[Reason.DEPTH] == 1
     frontier.found.follow(visit.site, turn, parsed(turn.url, "/two"))
-    frontier.leave(deeper_visit, took=0.0)
+    frontier.leave(deeper_visit)
     assert take(frontier)[1].url == "http://a.example/two"
 
 
@@ -358,7 +358,7 @@ def test_external_links__follow_the_policy(make: Any, policy: str, found: set[st
     visit, turn = take(frontier)
     frontier.found.follow(visit.site, turn, parsed(turn.url, "http://b.example/deep", "/inner"))
     frontier.settle(visit, turn, None)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     assert set(crawl_order(frontier)) == found | {"http://a.example/inner"}
 
 
@@ -370,7 +370,7 @@ def test_list__follows_no_links_but_redirects_of_its_seeds(make: Any) -> None:
     found, _ = frontier.found.follow(visit.site, turn, parsed(turn.url, "/1"))
     assert len(found.targets) == 1
     assert frontier.offer("https://www.a.example/", Kind.REDIRECT, 0, turn.id) is None
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     assert crawl_order(frontier) == ["https://www.a.example/"]
 
 
@@ -384,10 +384,10 @@ def test_recover__stands_where_the_last_commit_stood(make: Any, clock: VirtualCl
     first.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /3\nCrawl-delay: 7\n")
     first.settle(visit, turn, None)
     visit.site.jar.store(["id=1"], clock.wall())
-    first.leave(visit, took=0.0)
+    first.leave(visit)
     second_visit, second_turn = take(first)
     first.settle(second_visit, second_turn, Reason.STATUS_5XX)
-    first.leave(second_visit, took=0.0)
+    first.leave(second_visit)
     first.commit(marks={"volumes/x": Mark(7, 3, 1)}, counts=b"n", clean=True)
     first.add_seed("http://lost.example/")
 
@@ -407,7 +407,7 @@ def test_recover__stands_where_the_last_commit_stood(make: Any, clock: VirtualCl
             while (next_turn := again.turn(following)) is not None:
                 order.append((next_turn.url, next_turn.attempt, round(clock.now())))
                 again.settle(following, next_turn, None)
-            again.leave(following, took=0.0)
+            again.leave(following)
         if not again.done:
             clock.move_to(again.schedule.next_event())
     assert order == [
@@ -433,7 +433,8 @@ def test_recover__a_pause_that_a_server_asked_for_needs_no_commit(
     visit, turn = take(first)
     first.enter(visit, "192.0.2.1")
     first.settle(visit, turn, None)
-    first.leave(visit, took=0.0, pause=3600.0)
+    visit.pause = 3600.0
+    first.leave(visit)
     for _ in range(2):  # it holds when the next worker is killed, too, before and after its commits
         again = make()
         again.recover()
@@ -444,7 +445,7 @@ def test_recover__a_pause_that_a_server_asked_for_needs_no_commit(
             while (following := again.visit()) is not None:
                 visited.append(following.site.name)
                 assert again.turn(following) is not None
-                again.leave(following, took=0.0)
+                again.leave(following)
                 again.commit(marks={})
                 again.commit(marks={})
             event = again.schedule.next_event()
@@ -489,7 +490,7 @@ def test_recover__without_the_last_commits_names_the_sites_that_are_visited_agai
         visit, turn = take(frontier)
         frontier.found.follow(visit.site, turn, parsed(turn.url, f"http://from-{visit.site.name}/"))
         frontier.settle(visit, turn, None)
-        frontier.leave(visit, took=0.0)
+        frontier.leave(visit)
         frontier.commit(marks={}, counts=b"bad")
 
     def intact(commit: Commit) -> bool:
@@ -515,7 +516,7 @@ def test_via__is_the_id_of_the_page_where_it_was_found(make: Any) -> None:
     assert turn.via == 0
     frontier.found.follow(visit.site, turn, parsed(turn.url, "/x"))
     frontier.settle(visit, turn, None)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     frontier.commit(marks={})
     again = make(politeness=NO_WAIT)
     again.recover()
@@ -570,7 +571,7 @@ def test_several__what_comes_becomes_pages(make: Any) -> None:
     while visit is not None and (turn := frontier.turn(visit)) is not None:
         found.append((turn.url, turn.depth, turn.via))
         frontier.settle(visit, turn, None)
-        frontier.leave(visit, took=0.0)
+        frontier.leave(visit)
         visit = frontier.visit()
     assert found == [(link.url, link.depth, link.via) for link in links]
 
@@ -630,18 +631,18 @@ def test_report__idle_is_who_can_do_nothing_by_itself(make: Any, clock: VirtualC
     assert not frontier.report(0, wants=1).idle
     frontier.enter(visit, "192.0.2.1")
     frontier.settle(visit, turn, Reason.STATUS_5XX)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     assert not frontier.report(0, wants=1).idle
     clock.advance(2.0)
     visit, turn = take(frontier)
     frontier.settle(visit, turn, None)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     assert frontier.report(0, wants=1).pending == 1
     assert not frontier.report(0, wants=1).idle, "a page is to be tried again"
     clock.advance(60.0)
     visit, turn = take(frontier)
     frontier.settle(visit, turn, None)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     clock.advance(60.0)
     assert frontier.visit() is None
     assert frontier.report(0, wants=1).idle
@@ -657,7 +658,7 @@ def test_report__a_rest_with_no_page_behind_it_is_no_work(make: Any, clock: Virt
         visit, turn = take(frontier)
         frontier.enter(visit, "192.0.2.1")
         frontier.settle(visit, turn, None)
-        frontier.leave(visit, took=0.0)
+        frontier.leave(visit)
         assert frontier.report(0, wants=1).idle is last
         if not last:
             clock.advance(5.0)
@@ -706,14 +707,14 @@ def test_report__starved_is_who_has_pages_and_no_leave_to_fetch_them(make: Any, 
     visit, turn = take(frontier)
     frontier.enter(visit, "192.0.2.1")
     frontier.settle(visit, turn, None)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     assert frontier.report(0, wants=1).starved
     frontier.allowance = None
     assert not frontier.report(0, wants=1).starved
     clock.advance(2.0)
     visit, turn = take(frontier)
     frontier.settle(visit, turn, None)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     frontier.allowance = 2
     assert not frontier.report(0, wants=1).starved
 
@@ -734,13 +735,14 @@ def test_report__says_when_sites_change_lists(make: Any) -> None:
     for expected in (BEING_CRAWLED, CRAWLED):
         visit, turn = take(frontier)
         frontier.settle(visit, turn, None)
-        frontier.leave(visit, took=0.0)
+        frontier.leave(visit)
         assert lists() == [{"a.example": expected}]
         assert lists() == []
     frontier.add_seed("http://b.example/1")
     frontier.add_seed("http://b.example/2")
     visit, turn = take(frontier)
-    frontier.leave(visit, took=0.0, pause=frontier.failed(visit.site))
+    visit.pause = frontier.failed(visit.site)
+    frontier.leave(visit)
     assert lists() == [{"b.example": SET_ASIDE}]
     assert frontier.report(0, wants=0).aside == 1
 
@@ -791,7 +793,7 @@ def test_obey__a_pause_and_a_speed_hold_back_visits_and_turns(make: Any, clock: 
             while (turn := frontier.turn(visit)) is not None:
                 times.append(clock.now())
                 frontier.settle(visit, turn, None)
-            frontier.leave(visit, took=0.0)
+            frontier.leave(visit)
     assert times == [pytest.approx(1001.0 + number, abs=0.01) for number in range(5)]
     assert frontier.report(0, wants=0).hungry
     assert not frontier.report(0, wants=0).hungry, "it is said once"
@@ -808,7 +810,8 @@ def test_obey__a_second_pass_is_made_once(make: Any) -> None:
     def fail() -> str:
         visit = frontier.visit()
         assert visit is not None
-        frontier.leave(visit, took=0.0, pause=frontier.failed(visit.site))
+        visit.pause = frontier.failed(visit.site)
+        frontier.leave(visit)
         return str(visit.site.name)
 
     assert fail() == "dead.example"
@@ -831,7 +834,8 @@ def test_obey__an_old_second_pass_lets_nothing_in(make: Any) -> None:
     frontier.recover(Begun(1, 0, alone=True, second_pass=1))
     frontier.add_seed("http://dead.example/1")
     visit, _ = take(frontier)
-    frontier.leave(visit, took=0.0, pause=frontier.failed(visit.site))
+    visit.pause = frontier.failed(visit.site)
+    frontier.leave(visit)
     frontier.commit(marks={}, clean=True)
     frontier.add_seed("http://alive.example/1")
     again = make(**options)
@@ -863,7 +867,7 @@ def test_clock__that_is_set_back_between_runs_makes_no_site_wait_for_it(make: An
     visit, turn = take(first)
     first.enter(visit, "192.0.2.1")
     first.settle(visit, turn, None)
-    first.leave(visit, took=0.0)
+    first.leave(visit)
     first.commit(marks={}, clean=True)
     clock.ahead = 0.0
     again = make(clock=clock)
@@ -885,7 +889,7 @@ def test_clock__that_jumps_in_a_run_changes_no_wait(make: Any, jump: float) -> N
     frontier.enter(visit, "192.0.2.1")
     frontier.learn_robots(visit.site, "http", b"")
     frontier.settle(visit, turn, None)
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     clock.ahead = jump
     assert frontier.visit() is None
     clock.advance(1.9)

@@ -101,7 +101,8 @@ def one_of_each(frontier: LocalFrontier, clock: VirtualClock) -> None:
     frontier.settle(visit, turn, Reason.STATUS_5XX)
     visit.site.tls = "expired"
     clock.advance(1.0)
-    frontier.leave(visit, took=0.5)
+    visit.took = 0.5
+    frontier.leave(visit)
 
 
 def test_round_trip__keeps_every_page_state_retry_and_robots(make: Any, clock: VirtualClock, tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_load__site_rests_as_it_would_have(make: Any, clock: VirtualClock, tmp_p
     assert visit is not None
     assert visit.site.name == "static.a.example", "a site that was never visited need not rest"
     second.settle(visit, second.turn(visit), None)
-    second.leave(visit, took=0.0)
+    second.leave(visit)
     clock.advance(1.4)
     assert second.visit() is None
     clock.advance(0.1)
@@ -176,7 +177,7 @@ def test_load__retry_comes_when_it_is_due(make: Any, clock: VirtualClock, tmp_pa
         while (turn := second.turn(visit)) is not None:
             urls.append(turn.url)
             second.settle(visit, turn, None)
-        second.leave(visit, took=0.0)
+        second.leave(visit)
     assert "http://www.a.example/retry" not in urls
     clock.advance(60.0)
     visit = second.visit()
@@ -214,7 +215,7 @@ def test_load__is_ignored_when_the_group_is_there_already(make: Any, clock: Virt
     turn = second.turn(visit)
     assert turn is not None
     second.settle(visit, turn, None)
-    second.leave(visit, took=0.0)
+    second.leave(visit)
     known, pending = second.known, second.schedule.pending
     send(parcels, second)
     assert (second.known, second.schedule.pending) == (known, pending)
@@ -308,7 +309,8 @@ def wander(frontier: LocalFrontier, chance: random.Random, clock: VirtualClock, 
                 frontier.give_back(visit, turn)
                 break
             frontier.settle(visit, turn, chance.choice(outcomes))
-        frontier.leave(visit, took=chance.random())
+        visit.took = chance.random()
+        frontier.leave(visit)
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -59,7 +59,7 @@ def test_score__is_the_same_wherever_links_were_found(
         here.visited(turn, found)
         here.settle(visit, turn, None)
         here.enter(visit, "192.0.2.1")
-        here.leave(visit, took=0.0)
+        here.leave(visit)
         if often:
             here.commit(marks={})
     here.commit(marks={})

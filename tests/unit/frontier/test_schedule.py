@@ -28,7 +28,8 @@ def begin(frontier: LocalFrontier, address: str) -> Visit:
 def finish(frontier: LocalFrontier, visit: Visit, took: float = 0.0) -> None:
     """The server answered, and the visit is over."""
     frontier.answered(visit)
-    frontier.leave(visit, took=took)
+    visit.took = took
+    frontier.leave(visit)
 
 
 def test_site__has_one_visit_at_a_time(make: Any) -> None:
@@ -142,7 +143,7 @@ def test_domain__has_at_most_four_connections_and_a_quarter_wait_between_opening
         clock.advance(0.001)
         visits.append(visit)
     assert frontier.visit() is None, "four are open"
-    frontier.leave(visits[0], took=0.0)
+    frontier.leave(visits[0])
     assert frontier.visit() is not None
 
 
@@ -185,7 +186,7 @@ def test_visit__that_never_opened_a_connection_costs_no_wait(make: Any) -> None:
     frontier = make()
     frontier.add_seed("http://a.example/1")
     visit = frontier.visit()
-    frontier.leave(visit, took=0.0)
+    frontier.leave(visit)
     assert frontier.visit() is not None
 
 
@@ -195,7 +196,8 @@ def test_pause__that_the_server_asks_for_is_kept(make: Any, clock: VirtualClock)
     frontier.add_seed("http://a.example/1")
     frontier.add_seed("http://a.example/2")
     visit = begin(frontier, "192.0.2.1")
-    frontier.leave(visit, took=0.0, pause=120.0)
+    visit.pause = 120.0
+    frontier.leave(visit)
     clock.advance(119.0)
     assert frontier.visit() is None
     clock.advance(1.0)
@@ -222,7 +224,8 @@ def test_failing_site__is_paused_then_set_aside_then_given_up(make: Any, clock: 
         turn = frontier.turn(visit)
         frontier.settle(visit, turn, Reason.CONNECT_REFUSED)
         began = clock.now()
-        frontier.leave(visit, took=0.0, pause=frontier.failed(visit.site))
+        visit.pause = frontier.failed(visit.site)
+        frontier.leave(visit)
         if (event := frontier.schedule.next_event()) is not None:
             clock.move_to(event)
         while not (frontier.schedule.ready or visit.site.set_aside):
@@ -237,7 +240,7 @@ def test_failing_site__is_paused_then_set_aside_then_given_up(make: Any, clock: 
     assert alive.site.name == "alive.example"
     frontier.settle(alive, frontier.turn(alive), None)
     assert not frontier.idle
-    frontier.leave(alive, took=0.0)
+    frontier.leave(alive)
     clock.advance(1e6)
     assert frontier.visit() is None, "the end of the crawl is for the global frontier to see"
     frontier.commit(marks={})
@@ -250,7 +253,8 @@ def test_failing_site__is_paused_then_set_aside_then_given_up(make: Any, clock: 
     assert last.site.name == "dead.example"
     assert last.site.second_chance
     frontier.give_back(last, frontier.turn(last))
-    frontier.leave(last, took=0.0, pause=frontier.failed(last.site))
+    last.pause = frontier.failed(last.site)
+    frontier.leave(last)
     assert frontier.done
     assert frontier.refused[Reason.SITE_FAILED] > 0
 
@@ -325,7 +329,8 @@ def test_resume__a_clock_that_jumped_does_not_stop_a_site_for_ever(make: Any, cl
     frontier.add_seed("http://a.example/1")
     frontier.add_seed("http://a.example/2")
     visit = begin(frontier, "192.0.2.1")
-    frontier.leave(visit, took=0.0, pause=1e9)
+    visit.pause = 1e9
+    frontier.leave(visit)
     frontier.commit(marks={}, clean=True)
     again = make(politeness=Politeness(wait=2.0, margin=0.0, retry_after_most=100.0))
     again.recover()
@@ -341,7 +346,8 @@ def test_resume__what_was_set_aside_still_is(make: Any, clock: VirtualClock) -> 
     frontier.add_seed("http://dead.example/1")
     frontier.add_seed("http://dead.example/2")
     visit = begin(frontier, "192.0.2.1")
-    frontier.leave(visit, took=0.0, pause=frontier.failed(visit.site))
+    visit.pause = frontier.failed(visit.site)
+    frontier.leave(visit)
     assert frontier.schedule.aside == 1
     frontier.commit(marks={}, clean=True)
     again = make(retries=Retries(retry_pauses=()))
@@ -454,7 +460,7 @@ def test_address__is_given_back_when_others_want_it(several: LocalFrontier, cloc
     other = several.visit()
     assert other is not None
     assert not several.enter(other, "192.0.2.1"), "it is wanted back"
-    several.leave(visit, took=0.0)
+    several.leave(visit)
     ((address, next_visit),) = several.schedule.release_addresses(clock.now(), 5000.0)
     assert address == "192.0.2.1"
     assert next_visit >= clock.now() + 5000.0
@@ -479,7 +485,7 @@ def test_address__that_is_wanted_back_at_once_is_used_once(several: LocalFrontie
     other = several.visit()
     assert other is not None
     assert not several.enter(other, "192.0.2.1"), "for one visit"
-    several.leave(visit, took=0.0)
+    several.leave(visit)
     assert [address for address, _ in several.schedule.release_addresses(clock.now(), 0.0)] == ["192.0.2.1"]
 
 
@@ -530,7 +536,7 @@ def test_errand__is_run_under_the_other_sites_politeness(make: Any, clock: Virtu
     assert other.site.name == "b.example"
     assert frontier.visit() is None, "its owner is held"
     frontier.deliver(other.errand, RobotsRecord(0.0, None))
-    frontier.leave(other, took=0.0)
+    frontier.leave(other)
 
 
 def test_throttle__opens_no_gap_where_none_is_kept() -> None:

@@ -124,6 +124,8 @@ class SqliteFile:
         self._patience = patience
         if not path.exists():
             raise damaged("the global frontier is missing", path)
+        if path.stat().st_size == 0:  # SQLite would take it for a new one, and remove the log of transactions beside it
+            raise damaged("the global frontier is empty", path)
         with self._sqlite():
             # Who only reads leaves SQLite's own log as it is when it ends, be it whole or not.
             place = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rw'}"
