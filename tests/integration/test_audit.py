@@ -10,6 +10,7 @@ from tests.crawling import crawl, make_web
 from tests.serverside import CROWDED
 
 from weft.audit import audit_crawl
+from weft.directory import kept_settings
 from weft.testbed.bed import serving
 
 WAIT = 0.2
@@ -50,8 +51,8 @@ def test_audit__of_a_real_crawl_finds_what_is_not_allowed(tmp_path: Path) -> Non
     with serving(web) as bed:
         crawl(bed, out, wait=0.0, per_address=20, crawl_delay_most=0.0)
     assert audit_crawl(out).ok
-    settings = (out / "crawl.toml").read_text()
-    (out / "crawl.toml").write_text(settings.replace("per_address = 20", "per_address = 1"))
+    ((_, kept),) = kept_settings(out)  # by which a crawl is judged, whatever it is told next
+    kept.write_text(kept.read_text().replace("per_address = 20", "per_address = 1"))
     found = audit_crawl(out)
     assert set(found.broken) == {"address-connections"}
     assert found.most_connections["address"].figure in range(2, 21)
