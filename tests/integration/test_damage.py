@@ -187,7 +187,6 @@ def _garble(path: Path, share: float) -> None:
     ],
 )
 def test_damage__of_the_global_frontier_is_recovered_from_or_told(
-    request: pytest.FixtureRequest,
     halfway: Halfway,
     tmp_path: Path,
     name: str,
