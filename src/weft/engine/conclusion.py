@@ -15,7 +15,7 @@ from functools import partial
 import msgspec
 
 from weft.engine.application import FetchedPage, Request
-from weft.engine.outcome import UNREACHED, is_lost, judge, keeps_open, nothing_came
+from weft.engine.outcome import UNREACHED, Terms, is_lost, judge, keeps_open, nothing_came
 from weft.engine.robots import note_unsent
 from weft.engine.wires import Wires
 from weft.engine.writing import write_down
@@ -37,6 +37,7 @@ class Conclusion:
 
     def __init__(self, wires: Wires) -> None:
         self._wires = wires
+        self._terms = Terms(wires.politeness, wires.frontier.will_retry, wires.verify_tls)
         if wires.application is not None:
             wires.frontier.on_refused = self._refused
 
@@ -54,16 +55,7 @@ class Conclusion:
                 site.tls = page.tls
             if "set-cookie" in page.headers:
                 site.jar.store(header_values(page.head, "set-cookie"), now)
-        return judge(
-            turn,
-            page,
-            parsed,
-            site=site,
-            politeness=wires.politeness,
-            will_retry=wires.frontier.will_retry,
-            verify_tls=wires.verify_tls,
-            now=now,
-        )
+        return judge(turn, page, parsed, site, self._terms, now)
 
     def conclude(
         self,

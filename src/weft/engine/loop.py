@@ -23,7 +23,7 @@ from weft.engine.outcome import UNREACHED, is_lost, nothing_came, redirect_of, v
 from weft.engine.probing import Probing, Way
 from weft.engine.robots import ask_robots
 from weft.engine.wires import Wires
-from weft.fetch.transport import Connection
+from weft.fetch.transport import Connection, Request
 from weft.frontier.discovery import Links
 from weft.frontier.schedule import Visit
 from weft.frontier.special import Special
@@ -144,8 +144,11 @@ class Loop:
                     frontier.give_back(visit, turn)
                 turn = frontier.turn(visit) if await ask_robots(self._wires, visit, connection) else None
             while turn is not None:
-                page = await self._fetch(visit, connection, turn)
-                if page is None:
+                request = self._request(visit, turn)
+                page = None if request is None else await network.fetch(connection, request)
+                if page is None or (is_lost(page) and not await counts(self._wires, visit, turn, page)):
+                    frontier.give_back(visit, turn)
+                    visit.pause = self._probing.rest(visit)
                     break
                 parsed, followed = self._read(turn, page), None
                 if parsed is _APART:
@@ -175,21 +178,14 @@ class Loop:
             frontier.give_back(visit, turn)
         return False
 
-    async def _fetch(self, visit: Visit, connection: Connection, turn: Turn) -> Page | None:
-        """Ask for a page; None where that cannot be done on this connection, or does not count."""
+    def _request(self, visit: Visit, turn: Turn) -> Request | None:
+        """What to ask for a page; None where it may not be asked for on this connection."""
         wires, frontier, site = self._wires, self._wires.frontier, visit.site
         special = frontier.specials.get(turn.page) if frontier.specials.of else None
         if special is not None and not self._may_send(turn, special):
-            frontier.give_back(visit, turn)
             return None
         last = visit.pages >= frontier.per_visit(site)
-        request = wires.asker.page(site, turn, special, last=last, now=wires.clock.wall())
-        page = await wires.network.fetch(connection, request)
-        if page is None or (is_lost(page) and not await counts(wires, visit, turn, page)):
-            frontier.give_back(visit, turn)
-            visit.pause = self._probing.rest(visit)
-            return None
-        return page
+        return wires.asker.page(site, turn, special, last=last, now=wires.clock.wall())
 
     async def _follow_first(self, visit: Visit, turn: Turn, parsed: Parsed) -> tuple[Links, Links] | None:
         """What comes before a page is concluded: a seed's redirect lets in where it leads, and many links take time."""

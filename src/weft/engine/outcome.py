@@ -1,11 +1,12 @@
 """What came of a turn, judged. In: an answer, or that none came. Out: an `Outcome`, from which everything else follows.
 
-Pure: what must be asked of the frontier (is there another try?) comes in as a function.
+Pure: what only the frontier knows (is there another try?) comes in as a function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from weft.fetch.headers import header_values, keep_alive, retry_after
 from weft.frontier.politeness import Politeness
@@ -31,17 +32,15 @@ UNREACHED = frozenset(
 LOST = UNREACHED | {Reason.NO_ANSWER, Reason.TIMEOUT, Reason.RESET}
 
 
-def judge(
-    turn: Turn,
-    page: Page,
-    parsed: Parsed | None,
-    *,
-    site: Site,
-    politeness: Politeness,
-    will_retry: Callable[[Turn, Reason | None], bool],
-    verify_tls: bool,
-    now: float,
-) -> Outcome:
+class Terms(NamedTuple):
+    """By what outcomes are judged, in one crawl."""
+
+    politeness: Politeness
+    will_retry: Callable[[Turn, Reason | None], bool]  # is there another try, after this reason?
+    verify_tls: bool  # sites whose certificate is bad are refused
+
+
+def judge(turn: Turn, page: Page, parsed: Parsed | None, site: Site, terms: Terms, now: float) -> Outcome:
     """What a page came to; `parsed` where there was something to read, `now` is wall time."""
     reason = verdict(page)
     redirect = redirect_of(page) if 300 <= page.status < 400 else None
@@ -50,11 +49,11 @@ def judge(
     if reason is None and redirect is None:
         return Outcome(turn, page, parsed, None, redirect, cut_of(page))
     # Its certificate is looked at once: what is wrong with it is noted, and the next visit takes it as it is.
-    again = reason is Reason.TLS and page.tls != "" and site.tls == "" and not verify_tls
+    again = reason is Reason.TLS and page.tls != "" and site.tls == "" and not terms.verify_tls
     # Or it redirects to itself to see whether its cookie comes back; which it was given before it is judged.
     again |= redirect is not None and turn.attempt == 1 and fingerprint(redirect) == turn.id and bool(site.jar.cookies)
-    final = not again and not will_retry(turn, reason)
-    pause = pause_of(page, politeness, now)
+    final = not again and not terms.will_retry(turn, reason)
+    pause = pause_of(page, terms.politeness, now)
     return Outcome(turn, page, parsed, reason, redirect, cut_of(page), pause, final=final, again=again)
 
 

@@ -52,7 +52,7 @@ from weft.ordering import Ordering, Scored
 from weft.ordering.heaps import TwoLevelHeap
 from weft.ordering.reranking import Reranking
 from weft.store.files import Mark
-from weft.urls import UrlRules, fingerprint, normal_form, registered_domain, site_of
+from weft.urls import UrlRules, fingerprint, normal_form, registered_domain, site_of, target_of
 
 CAPACITY = 1 << 27  # pages that a worker can know
 _MOST_RETURNED = 1 << 20  # pages that are fetched again because a redirect led back to them
@@ -373,9 +373,12 @@ class LocalFrontier:
         return None
 
     def refusal(self, site: Site, url: str) -> Reason | None:
-        """Why a page is not fetched whose turn has come. Of most, nothing is known that a rule could look at."""
+        """Why a page is not fetched whose turn has come: what the rules of `TURN` say. Of most sites nothing is known
+        that a rule could look at but a robots.txt, which is asked without a word to the others.
+        """
         robots = self.robots.of(site, "https" if url[4] == "s" else "http")
-        if (robots is None or not robots.rules) and not site.strikes and not self.scope.blacklist.rules:
+        blank = not site.strikes and not self.scope.blacklist.rules
+        if blank and (robots is None or not robots.rules or robots.allows(target_of(url))):
             return None
         page = Waiting(url=url, site=site.name, settings=site.settings, robots=robots, strikes=site.strikes)
         return first_refusal(TURN, self.scope, page)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from tests.unit.engine.test_exchange import NOW, answer
 
-from weft.engine.outcome import judge, nothing_came
+from weft.engine.outcome import Terms, judge, nothing_came
 from weft.frontier.politeness import Politeness
 from weft.frontier.sites import Site, SiteSettings
 from weft.model import Kind, Outcome, Page, Parsed, Reason, Turn
@@ -21,17 +21,12 @@ PARSED = Parsed("text/html", "utf-8", "", "", URL, [], [], follow=True, reason=N
 
 def judged(page: Page, parsed: Parsed | None = None, site: Site | None = None, **changes: Any) -> Outcome:
     """What came of it, where a reason that is worth it is tried again."""
-    options: dict[str, Any] = {"verify_tls": False, "turn": TURN} | changes
-    return judge(
-        options.pop("turn"),
-        page,
-        parsed,
-        site=site or Site(1, "site.test", SiteSettings()),
-        politeness=Politeness(),
-        will_retry=lambda turn, reason: reason is not None and reason.retry and turn.attempt < 3,
-        now=NOW,
-        **options,
-    )
+
+    def will_retry(turn: Turn, reason: Reason | None) -> bool:
+        return reason is not None and reason.retry and turn.attempt < 3
+
+    terms = Terms(Politeness(), will_retry, verify_tls=changes.pop("verify_tls", False))
+    return judge(changes.pop("turn", TURN), page, parsed, site or Site(1, "site.test", SiteSettings()), terms, NOW)
 
 
 def test_outcome__of_a_good_page_is_final() -> None:
