@@ -159,7 +159,8 @@ def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) ->
     out = tmp_path / "crawl"
     with serving(make_web(PLAIN, sites=120, pages=700 * failures), ServerSettings(keep_alive_s=5.0)) as bed:
         options = ["--wait", str(WAIT), "--per-visit", "5", "--workers", "2", "--commit-every", str(COMMIT)]
-        command = command_for(bed, out, *options, "--speed", f"{2 * RATE} pages/s")
+        # So slow that it is not over before a busy machine has looked at the servers' log three times.
+        command = command_for(bed, out, *options, "--speed", f"{RATE // 2} pages/s")
         siege = Siege(command, tmp_path / "output.txt")
         faults = out / "log" / "faults.log"
         damaged = 0
@@ -167,7 +168,7 @@ def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) ->
             for happened in range(1, failures + 1):
                 before = len(bed.log())
                 wait_until(lambda before=before: len(bed.log()) > before + 300 or siege.over, "the crawl stands still")
-                assert not siege.over, "the crawl ended before the power failed"
+                assert not siege.over, (tmp_path / "output.txt").read_text(encoding="utf-8", errors="replace")[-2000:]
                 siege.stop()
                 # Whether commits are lost is a matter of chance and of the moment: the last time they surely are.
                 damaged += lose_power(out, chance, surely=happened == failures)
