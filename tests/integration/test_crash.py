@@ -160,7 +160,7 @@ def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) ->
     with serving(make_web(PLAIN, sites=120, pages=700 * failures), ServerSettings(keep_alive_s=5.0)) as bed:
         options = ["--wait", str(WAIT), "--per-visit", "5", "--workers", "2", "--commit-every", str(COMMIT)]
         # So slow that it is not over before a busy machine has looked at the servers' log three times.
-        command = command_for(bed, out, *options, "--speed", f"{RATE // 2} pages/s")
+        command = command_for(bed, out, *options, "--speed", f"{RATE} pages/s")
         siege = Siege(command, tmp_path / "output.txt")
         faults = out / "log" / "faults.log"
         damaged = 0
