@@ -42,7 +42,7 @@ _STAMP = "%Y%m%dT%H%M%S.%fZ"  # when settings began to hold, in the name of thei
 # Everything that a crawl puts into its directory.
 _FILES = ("crawl.toml*", "secrets.toml*", "hash.key*", "seeds.txt*", "frontier.db*", ".lock")
 _FIRST = ("crawl.toml.new", "secrets.toml*", "hash.key*", "seeds.txt*", ".lock")  # before `crawl.toml` is there
-_OURS = (*_FILES, LIST, "workers", "log", "volumes", "pages", "links", "urls", "damaged", ".repair")
+_OURS = (*_FILES, LIST, "workers", "log", "volumes", "pages", "links", "urls", "contents", "damaged", ".repair")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

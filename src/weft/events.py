@@ -5,6 +5,7 @@ not wording.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 import msgspec
 
@@ -57,18 +58,19 @@ Listener = Callable[[Event], None]
 
 
 class Bus:
-    """Hands every event to every listener, in the order they came."""
+    """Hands every event to whoever listens to its kind, in the order they came."""
 
     def __init__(self) -> None:
-        self._listeners: list[Listener] = []
+        self._listeners: dict[type, list[Listener]] = {kind: [] for kind in get_args(Event)}
 
-    def subscribe(self, listener: Listener) -> None:
-        """Have a listener told of everything from now on."""
-        self._listeners.append(listener)
+    def subscribe(self, listener: Listener, *kinds: type[Event]) -> None:
+        """Have a listener told of these kinds of events from now on, or of all."""
+        for kind in kinds or self._listeners:
+            self._listeners[kind].append(listener)
 
     def emit(self, event: Event) -> None:
         """Tell everybody."""
-        for listener in self._listeners:
+        for listener in self._listeners[type(event)]:
             listener(event)
 
     def report(self, error: BaseException, where: str, *, of_application: bool = False) -> None:

@@ -37,7 +37,7 @@ from weft.engine.vitals import Vitals
 from weft.engine.wires import Wires
 from weft.engine.worker import Worker
 from weft.errors import WeftError
-from weft.events import Bus, Event, Fault, OutageBegan, OutageEnded
+from weft.events import Bus, Event, Fault, Fetched, OutageBegan, OutageEnded
 from weft.fetch.dns import Resolver
 from weft.fetch.transport import Transport
 from weft.frontier.local import LocalFrontier
@@ -119,7 +119,7 @@ async def _work(
     frontier = _local_frontier(plan, settings, politeness, own / "frontier.log", secret, clock, store.note_url)
     bus = Bus()
     rotation = Rotation(settings.storing.log_bytes, settings.storing.log_keep, clock)
-    bus.subscribe(_Faults(out / "log" / "faults.log", clock, say, rotation).on_event)
+    bus.subscribe(_Faults(out / "log" / "faults.log", clock, say, rotation).on_event, Fault)
     last = frontier.recover(begun, lambda commit: intact(out, commit.marks), _Pulse(shared, number, vitals, clock).beat)
     if frontier.behind:
         frontier.keep(shared.held(number))
@@ -131,8 +131,9 @@ async def _work(
     frontier.restore_refusals(progress.counts.refused)
     frontier.found.unwanted = progress.begin(settings.selection.max_bytes_page, frontier.scope.wanted)
     log = CrawlLog(out / "log" / "crawl.log", rotation)  # of all workers: a write at the end of a file is whole
-    for listener in (progress.on_event, log.on_event, lambda event: _tell_of_outages(event, say)):
-        bus.subscribe(listener)
+    bus.subscribe(progress.on_event)
+    bus.subscribe(log.on_event, Fetched)
+    bus.subscribe(lambda event: _tell_of_outages(event, say), OutageBegan, OutageEnded)
     apart = Apart(settings.reading, settings.identity.product)
     marker = Marker(own / "reading")
     resolver = Resolver(loop, clock, settings.naming)

@@ -327,6 +327,7 @@ def test_memory__of_the_frontier_is_reserved_not_taken(full_crawl: Path) -> None
         "links",
         "urls",
         "volumes",
+        "contents",
         "workers",
         "frontier.db",
     }

@@ -126,7 +126,7 @@ def test_site__that_is_down_is_an_error_while_it_happens(nobody: str, tmp_path: 
         wait_until(
             lambda: "connect-refused" in json.loads(said("status", str(out), "--json"))["errors"], "no error is told"
         )
-        assert "connect-refused" in said("explain", str(out), nobody)
+        wait_until(lambda: "connect-refused" in said("explain", str(out), nobody), "nothing is explained")
     finally:
         siege.process.send_signal(signal.SIGTERM)
         siege.finish(60)

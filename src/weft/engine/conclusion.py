@@ -48,7 +48,7 @@ class Conclusion:
         """What came of a turn; an answer is taken in by its site before it is judged."""
         wires, site, now = self._wires, visit.site, self._wires.clock.wall()
         if page.reason not in UNREACHED:
-            if not is_lost(page):
+            if (page.reason is None and not page.truncated) or not is_lost(page):
                 wires.outage.reached(site, wires.clock.now())
             site.failures = 0
             if page.tls:
@@ -161,7 +161,7 @@ class Conclusion:
         if parsed.left_out:
             frontier.refused[Reason.PAGE_LINKS] += parsed.left_out
         if followed is None:
-            obeyed = frontier.obeys(visit.site)
+            obeyed = (parsed.follow and not parsed.nofollow) or frontier.obeys(visit.site)
             followed = frontier.found.follow(visit.site, turn, parsed, offered=wires.application is None, obeyed=obeyed)
         found, left = followed
         wires.store.note_links(turn.id, found.targets, found.kinds, labels=found.labels)

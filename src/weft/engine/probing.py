@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from weft.engine.drive import Ask, Driver
 from weft.engine.outage import PATIENCE
-from weft.engine.outcome import LOST, cut_of, verdict
+from weft.engine.outcome import LOST, cut_of, redirect_of, verdict
 from weft.engine.wires import Wires
 from weft.engine.writing import write_down
 from weft.events import OutageBegan, OutageEnded
@@ -162,7 +162,7 @@ class Probing:
                 visit.took, ours = page.took, page.ours
                 reason = page.reason if page.reason in LOST else None
                 turn = Turn(-1, fingerprint(url), url, 0, Kind.ROBOTS, 0, 1)
-                outcome = Outcome(turn, page, None, verdict(page), cut=cut_of(page))
+                outcome = Outcome(turn, page, None, verdict(page), redirect_of(page), cut_of(page))
                 write_down(wires, visit, outcome, closed_at=wires.clock.wall())
             if reason is None:
                 wires.outage.reached(site, now())

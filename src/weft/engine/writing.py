@@ -21,7 +21,8 @@ def write_down(wires: Wires, visit: Visit, outcome: Outcome, links: int = 0, *, 
     began, page = wires.clock.now(), outcome.page
     rest = None if closed_at is None else wires.frontier.decide_rest(visit)
     stored = None
-    robots = (outcome.parsed is not None and outcome.parsed.robots) or wires.parser.asked(page).text
+    parsed = outcome.parsed
+    robots = parsed.robots if parsed is not None and parsed.reason is None else wires.parser.asked(page).text
     kept = not wires.obey_noarchive or outcome.turn.kind == _ROBOTS or not asks_not_to_be_kept(robots)
     if outcome.final and page.status and outcome.reason is not _TYPE and kept:
         stored = wires.store.archive(outcome.turn, discreet(page) if wires.asker.guarded else page, cut=outcome.cut)

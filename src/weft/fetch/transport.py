@@ -260,7 +260,8 @@ class Transport:
         slot.size = 0
         slot.stopped = ""
         slot.most = min(request.max_bytes, FREE)
-        self._room.release(slot)
+        if self._room.total:
+            self._room.release(slot)
         slot.started = self._clock.now()
         slot.started_wall = self._clock.wall()
         if fresh:

@@ -76,7 +76,7 @@ class Discovery:
         self._log = log
         self._scope = scope
         self._selection = selection
-        self._rules = rules
+        self._rules = PLAIN_RULES if rules == PLAIN_RULES else rules  # which are known by being the same object
         self._overrides = overrides
         self._scored = heaps.arrays.score.size > 1
         self._steps = 0  # how far down a chain those are which are found now
@@ -158,7 +158,9 @@ class Discovery:
         self._steps = turn.steps + 1 if turn.kind == _MAP or turn.kind >= FIRST_REQUISITE else 0
         self._source = site_of(turn.url) if turn.kind == _MAP else ""
         batch: list[Found] | None = [] if offered and self._selection.scope != "list" else None
-        links, nofollow = _by_what_they_ask(parsed) if obeyed else (parsed.links + parsed.nofollow, [])
+        links, nofollow = parsed.links, parsed.nofollow
+        if not (obeyed and parsed.follow):
+            links, nofollow = ([], links + nofollow) if obeyed else (links + nofollow, [])
         targets: list[int] = []
         kinds: list[int] = []
         holes: list[int] = []  # how many links stand before each of those that lead nowhere
@@ -398,11 +400,6 @@ class Discovery:
                 reason = Reason.FRONTIER_FULL if page == FULL else Reason.SITE_PAGES
                 self.refused[reason] += 1
         return reason
-
-
-def _by_what_they_ask(parsed: Parsed) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """The links of a page that are followed, and those that are not because they, or the page, ask for that."""
-    return (parsed.links, parsed.nofollow) if parsed.follow else ([], parsed.links + parsed.nofollow)
 
 
 def _kept(labels: list[tuple[str, str]], holes: list[int]) -> list[tuple[str, str]]:

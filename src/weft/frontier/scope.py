@@ -127,6 +127,7 @@ class Scope:
 
     def __init__(self, selection: Selection, overrides: Overrides | None = None) -> None:
         self.selection = selection
+        self._whole = selection.scope in ("prefix", "list")  # it looks at the whole URL
         self.overrides = overrides or Overrides()
         self._sites: set[str] = set()
         self._domains: set[str] = set()
@@ -176,7 +177,7 @@ class Scope:
             return Reason.EXCLUDED
         if (
             (not free or (source and self.strays(kind, site, source)))
-            and (by_site is not None or self._outside(url))
+            and (by_site is not None or (self._whole and self._outside(url)))
             and not is_named(kind, depth)
         ):
             return Reason.SCOPE

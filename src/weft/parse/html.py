@@ -128,14 +128,16 @@ def parse_html(  # noqa: C901, PLR0913
     left_out = max(0, len(links) - most) + max(0, len(nofollow) - most)
     if left_out:
         del links[most:], nofollow[most:], said[most:], unfollowed_said[most:]
+    if not charset.startswith("utf-"):
+        links, nofollow = _sent(links, charset), _sent(nofollow, charset)
     return Parsed(
         type="text/html",
         charset=charset,
         language=(language or other_language).strip().lower()[:35],
         title=title,
         base=base or url,
-        links=_sent(links, charset),
-        nofollow=_sent(nofollow, charset),
+        links=links,
+        nofollow=nofollow,
         follow=directives.follow,
         reason=None,
         labels=said + unfollowed_said,
@@ -201,15 +203,13 @@ def _read_link(
 
 def _canonical(written: str, charset: str, base: str) -> str:
     """The canonical URL of a page in normal form; nothing where it is no URL, or too long for one."""
-    ((sent, _),) = _sent([(written, 0)], charset)
+    sent = written if charset.startswith("utf-") else _in_charset(written, charset)
     url = normal_form(sent.strip(), base)
     return url if type(url) is str and len(url) <= _LONGEST_CANONICAL else ""
 
 
 def _sent(links: list[tuple[str, int]], charset: str) -> list[tuple[str, int]]:
-    """Links as a browser would send them from a page with this charset."""
-    if charset.startswith("utf-"):
-        return links
+    """Links as a browser would send them from a page with this charset, which is none of Unicode's."""
     return [(_in_charset(written, charset), kind) for written, kind in links]
 
 

@@ -23,13 +23,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from isal import isal_zlib
 from numpy.typing import NDArray
 
 from weft.compiled import compiled
 from weft.store.files import sync_folder, write_all, writing
+from weft.store.volumes import Original
 
 HALVES = struct.Struct("<qq")  # of a digest, as compiled code has them
 _DIGESTS = np.dtype([("first", "<i8"), ("second", "<i8"), ("rest", "V4")])
@@ -45,14 +45,6 @@ _WHAT, _CHECK, _SLOTS, _COUNT, _COVERED, _PART, _BOOT, _COPIES, _LEFT_OUT = rang
 _FIRST = 1 << 12  # slots of a new index
 _BLOCK = 1 << 20
 _LONGEST = 0xFFFF  # bytes of a URL
-
-
-class Entry(msgspec.Struct, frozen=True, gc=False):
-    """Where a content was stored."""
-
-    id: int  # of the URL
-    url: str
-    wall: float
 
 
 class Keys(NamedTuple):
@@ -107,7 +99,7 @@ class ContentTable:
         """How many contents it has."""
         return int(self._head[_COUNT])
 
-    def read(self, at: int, digest: bytes) -> Entry | None:
+    def read(self, at: int, digest: bytes) -> Original | None:
         """The entry at a place of the log; None where it is not that of this content."""
         data = os.pread(self._log, _USUAL, at)
         if len(data) < _ENTRY.size:
@@ -119,7 +111,7 @@ class ContentTable:
         whole, checksum = data[:end], data[end : end + _CHECKSUM.size]
         if stored != digest or _CHECKSUM.pack(isal_zlib.crc32(whole)) != checksum:
             return None
-        return Entry(url_id, whole[_ENTRY.size :].decode("utf-8", "surrogateescape"), moment / 1e6)
+        return Original(url_id, whole[_ENTRY.size :].decode("utf-8", "surrogateescape"), moment / 1e6)
 
     def is_current(self) -> bool:
         """Is the index that is mapped the one that has its name?"""
@@ -186,7 +178,7 @@ class ContentTable:
         """Contents that there was no room for."""
         return int(self._head[_LEFT_OUT])
 
-    def add(self, entries: list[tuple[bytes, Entry]]) -> None:
+    def add(self, entries: list[tuple[bytes, Original]]) -> None:
         """Add contents, as far as there is room."""
         room = 2 * self._most // 3 - self.count
         parts: list[bytes] = []

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled import address_of, array_at, compiled, table_at, table_of
-from weft.store.content_table import HALVES, ContentTable, Entry, Keys, halves_of, mark_of, open_tables, place_of
+from weft.store.content_table import HALVES, ContentTable, Keys, halves_of, mark_of, open_tables, place_of
+from weft.store.volumes import Original
 
 _PLACES = 65_536  # tables, at most
 
@@ -51,9 +52,9 @@ class Contents:
         self._keys = Keys(*struct.unpack("<qq", sha256(b"contents" + secret).digest()[:16]))
         self._own = ContentTable.of_worker(folder, worker, self._keys, most=most)
         self._view = _view((self._own,))
-        self._unsettled: dict[bytes, Entry] = {}
-        self._new: list[tuple[bytes, Entry]] = []  # since the last mark
-        self._marked: deque[tuple[int, list[tuple[bytes, Entry]]]] = deque()  # by the number of their commit
+        self._unsettled: dict[bytes, Original] = {}
+        self._new: list[tuple[bytes, Original]] = []  # since the last mark
+        self._marked: deque[tuple[int, list[tuple[bytes, Original]]]] = deque()  # by the number of their commit
         self._look_around()
 
     def __repr__(self) -> str:
@@ -77,18 +78,18 @@ class Contents:
         """The last of this worker's parts of `pages` whose contents are all in its table."""
         return self._own.part
 
-    def first(self, digest: bytes, url_id: int, url: str, wall: float) -> Entry | None:
+    def first(self, digest: bytes, url_id: int, url: str, wall: float) -> Original | None:
         """Where a content was stored; if it was not, note that it is now, so."""
         known = self._unsettled.get(digest)
         if known is not None:
             return known
         known = self.find(digest)
         if known is None:
-            self._unsettled[digest] = entry = Entry(url_id, url, wall)
+            self._unsettled[digest] = entry = Original(url_id, url, wall)
             self._new.append((digest, entry))
         return known
 
-    def find(self, digest: bytes) -> Entry | None:
+    def find(self, digest: bytes) -> Original | None:
         """Where a content was stored whose record is settled."""
         view = self._view
         first, second = HALVES.unpack_from(digest)
@@ -103,14 +104,14 @@ class Contents:
 
     def settle(self, commit: int) -> None:
         """Let others know what this commit and those before it have; and hear of theirs."""
-        settled: list[tuple[bytes, Entry]] = []
+        settled: list[tuple[bytes, Original]] = []
         while self._marked and self._marked[0][0] <= commit:
             settled += self._marked.popleft()[1]
         self._settled(settled)
         for digest, _ in settled:
             del self._unsettled[digest]
 
-    def _settled(self, entries: list[tuple[bytes, Entry]]) -> None:
+    def _settled(self, entries: list[tuple[bytes, Original]]) -> None:
         """Put contents into the table, and count those that another worker has by now. It looks behind its own step, so
         that one of two workers sees the other; where they take it in the same moment both do, and one is counted twice.
         """
@@ -120,7 +121,7 @@ class Contents:
         if self._own.replaced:
             self._look_around()
 
-    def learn(self, entries: list[tuple[bytes, Entry]], part: int) -> None:
+    def learn(self, entries: list[tuple[bytes, Original]], part: int) -> None:
         """Take in what a sealed part of `pages` has; what this worker's table has is left as it is."""
         new = {digest: entry for digest, entry in reversed(entries) if not self._has(digest)}
         self._settled(list(new.items()))

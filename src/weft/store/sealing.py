@@ -19,10 +19,10 @@ from pyarrow import ipc
 
 from weft.store.cdxj import sort_cdxj
 from weft.store.columns import writing_options
-from weft.store.content_table import Entry
 from weft.store.contents import Contents
 from weft.store.files import OPEN, Mark, damaged, owner_of, sealed_as, sync_folder, writing
 from weft.store.sealed import FOLDERS, note
+from weft.store.volumes import Original
 
 _ROW_GROUP = 65_536
 
@@ -134,7 +134,7 @@ def known_contents(folder: Path, contents: Contents, worker: int = 0) -> None:
 
     columns = ["id", "url", "kind", "digest", "fetched_at", "duplicate_of", "bytes", "truncated"]
     for number in new:
-        entries: list[tuple[bytes, Entry]] = []
+        entries: list[tuple[bytes, Original]] = []
         try:
             for batch in pq.ParquetFile(parts[number], page_checksum_verification=True).iter_batches(columns=columns):
                 first = pc.and_(batch["digest"].is_valid(), pc.equal(batch["duplicate_of"], 0))
@@ -142,7 +142,7 @@ def known_contents(folder: Path, contents: Contents, worker: int = 0) -> None:
                 rows = batch.filter(pc.and_(pc.and_(first, whole), pc.not_equal(batch["kind"], "robots")))
                 ids = rows["id"].to_numpy().view(np.uint64).tolist()
                 walls = (rows["fetched_at"].cast(pa.int64()).to_numpy() / 1e6).tolist()
-                found = map(Entry, ids, rows["url"].to_pylist(), walls)
+                found = map(Original, ids, rows["url"].to_pylist(), walls)
                 entries += zip(map(_digest, rows["digest"].to_pylist()), found, strict=True)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise damaged(f"the part cannot be read: {error}", parts[number]) from error

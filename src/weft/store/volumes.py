@@ -20,7 +20,6 @@ import msgspec
 from weft.model import Page
 from weft.settings import setting
 from weft.store.cdxj import cdxj_line
-from weft.store.content_table import Entry
 from weft.store.files import Growing, last_number
 from weft.store.warc import REVISIT_PROFILE, RecordIds, base32, member, record, sha1, stored_head, warc_date
 
@@ -85,6 +84,14 @@ class Stored(msgspec.Struct, frozen=True, gc=False):
     duplicate_of: int  # the id of the URL under which the same content was stored first, or 0
 
 
+class Original(msgspec.Struct, frozen=True, gc=False):
+    """Where a content was stored."""
+
+    id: int  # of the URL
+    url: str
+    wall: float
+
+
 class Volumes:
     """The WARC files of one worker."""
 
@@ -113,7 +120,7 @@ class Volumes:
         """The files that are open: the index comes first, it is sealed before its volume."""
         return () if self._file is None or self._index is None else (self._index, self._file)
 
-    def store(self, page: Page, payload_digest: bytes, original: Entry | None, *, cut: str) -> Stored:
+    def store(self, page: Page, payload_digest: bytes, original: Original | None, *, cut: str) -> Stored:
         """Write an exchange; `original` where its content is stored already, `cut` where it is not whole."""
         if self._file is None:
             self._begin(page.fetched_at)

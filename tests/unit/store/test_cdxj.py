@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from weft.errors import WeftError
 from weft.model import Page
 from weft.store.cdxj import cdxj_line, sort_cdxj
-from weft.store.content_table import Entry
-from weft.store.volumes import Storing, Volumes, payload_digest
+from weft.store.volumes import Original, Storing, Volumes, payload_digest
 from weft.urls import normal_form
 
 INDEXER = Path(sys.executable).with_name("cdxj-indexer")
@@ -37,7 +36,7 @@ def page(url: str, content_type: str, status: int = 200, at: float = 1_700_000_0
     return Page(url, status, None, request, head, headers, body, "", "192.0.2.1", "", at, at, 0.1, closed=False)
 
 
-def volume(folder: Path, pages: list[tuple[Page, Entry | None]]) -> tuple[Path, list[str]]:
+def volume(folder: Path, pages: list[tuple[Page, Original | None]]) -> tuple[Path, list[str]]:
     """A volume with these pages, and our lines for it, in the order of storing."""
     writer = Volumes(folder / "volumes", Storing(), {"software": "test"}, random.Random(0))
     lines = []
@@ -67,7 +66,7 @@ def indexed(path: Path) -> list[str]:
     return found.stdout.splitlines(keepends=True)
 
 
-ORIGINAL = Entry(77, "http://b.example.org/first", 1_600_000_000.25)
+ORIGINAL = Original(77, "http://b.example.org/first", 1_600_000_000.25)
 PAGES = [
     (page("http://www.example.org/", "text/html"), None),
     (page("https://example.org:8443/A/b.HTML?y=1&x=2", "text/html; charset=utf-8", at=1_700_000_000.999999), None),

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.store.content_table import Entry
 from weft.store.contents import Contents
+from weft.store.volumes import Original
 
 SECRET = b"secret"
 
@@ -26,9 +26,9 @@ def digest(number: int) -> bytes:
     return hashlib.sha1(str(number).encode(), usedforsecurity=False).digest()
 
 
-def entry(number: int) -> Entry:
+def entry(number: int) -> Original:
     """Where a content was stored."""
-    return Entry(2**64 - 1 - number, f"http://a/{number}/é", 1_700_000_000 + number / 8)
+    return Original(2**64 - 1 - number, f"http://a/{number}/é", 1_700_000_000 + number / 8)
 
 
 def fill(contents: Contents, numbers: range, commit: int = 1, *, settled: bool = True) -> None:

@@ -11,10 +11,9 @@ import pytest
 
 from weft.errors import WeftError
 from weft.model import Page
-from weft.store.content_table import Entry
 from weft.store.files import last_number, writing
 from weft.store.sealing import seal
-from weft.store.volumes import Storing, Volumes, payload_digest
+from weft.store.volumes import Original, Storing, Volumes, payload_digest
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 REQUEST = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -165,7 +164,7 @@ def test_last_number__ignores_what_is_not_numbered(tmp_path: Path) -> None:
 def test_revisit__refers_to_the_original_and_holds_no_content(tmp_path: Path) -> None:
     """Profile, digest, and where and when the content was stored first."""
     writer = volumes(tmp_path)
-    original = Entry(77, "http://b/first", 1_600_000_000.25)
+    original = Original(77, "http://b/first", 1_600_000_000.25)
     stored = writer.store(page(b"hello" * 1000), payload_digest(b"hello" * 1000), original, cut="")
     seal_volume(writer)
     assert stored.duplicate_of == 77
