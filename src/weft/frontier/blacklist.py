@@ -1,4 +1,4 @@
-"""What must not be visited any more, by order of whoever runs the crawl. In: rules. Out: whether one names a URL.
+"""What must not be visited any more, by order of the operator. In: rules. Out: whether one names a URL.
 
 A rule is a URL (with `*` at its end: all that begin like this), a site, a domain with all below it (`*.example.org`),
 or an address or range of addresses.
@@ -14,7 +14,7 @@ from weft.urls import host_of, normal_form, site_of
 
 
 class Blacklist:
-    """The rules in force."""
+    """The blacklist in force, as one worker knows it; its scope owns it. A rule is in force for all URLs at once."""
 
     def __init__(self, rules: Iterable[str] = ()) -> None:
         self._urls: set[str] = set()

@@ -3,7 +3,7 @@ site, the speed of the crawl. Out: a time and what it is reckoned from.
 
 Two things keep a page waiting. Its site is visited once a wait, for so many pages; and connections are given to the
 pages that come first. The later of the two is the estimate. It assumes that no better page is found meanwhile, that the
-site's next downloads take as long as its last, and that the crawl is as fast as of late.
+site's next downloads take as long as its last, and that the crawl is as fast as recently.
 
 >>> expect(on_site=9, in_all=50, now=100.0, rests_until=90.0, wait=2.0, per_visit=5, took=0.5, speed=10.0)
 Expected(at=106.5, by_site=106.5, by_crawl=105.0)

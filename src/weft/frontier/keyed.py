@@ -17,14 +17,23 @@ True
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import address_of, array_at, compiled, copy_bytes, find_byte, inlined, table_at, table_of, uncounted
+from weft.compiled import address_of, binder, compiled, copy_bytes, find_byte, inlined, table_of, uncounted
 
 _TEXTS, _MANY = 1 << 16, 1 << 12  # bytes and texts that there is room for at first
+
+
+class _Arrays(NamedTuple):
+    """What the compiled functions read and write."""
+
+    secret: NDArray[np.uint64]
+    texts: NDArray[np.uint8]
+    words: NDArray[np.uint64]  # one text, as it is hashed
+    keys: NDArray[np.uint64]
 
 
 class Keyed:
@@ -32,7 +41,7 @@ class Keyed:
 
     def __init__(self, secret: bytes) -> None:
         assert len(secret) == 16, "a secret has 128 bits"
-        self._secret = np.frombuffer(secret, dtype="<u8").astype(np.uint64)
+        self.secret = np.frombuffer(secret, dtype="<u8").astype(np.uint64)
         self._make_room(_TEXTS, _MANY)
 
     def __repr__(self) -> str:
@@ -69,45 +78,43 @@ class Keyed:
 
     def _make_room(self, size: int, most: int) -> None:
         self._room, self._most = size, most
-        self._arrays: tuple[NDArray[Any], ...] = (
-            self._secret,
-            np.zeros(size, np.uint8),
-            np.zeros(size // 8 + 1, np.uint64),
-            np.zeros(most, np.uint64),
+        self._arrays = _Arrays(
+            secret=self.secret,
+            texts=np.zeros(size, np.uint8),
+            words=np.zeros(size // 8 + 1, np.uint64),
+            keys=np.zeros(most, np.uint64),
         )
         self._table = table_of(self._arrays)
         self._address = address_of(self._table)
         # Views are read and set at a third of what arrays cost.
-        self._texts, self._keys = _view(self._arrays[1]), _view(self._arrays[3])
+        self._texts, self._keys = _view(self._arrays.texts), _view(self._arrays.keys)
 
 
 def _view(array: Any) -> Any:
     return memoryview(array)
 
 
+_arrays_at = binder(_Arrays)
+
+
 @compiled
 def _hash_one(address: int, size: int) -> None:
     """The key of the text that is there."""
-    table = table_at(address, 4)
-    secret = array_at(table, 0, np.uint64)
-    words = array_at(table, 2, np.uint64)
-    copy_bytes(table[4], table[2], size)
-    array_at(table, 3, np.uint64)[0] = _hash(secret[0], secret[1], words, size)
+    arrays = _arrays_at(address)
+    copy_bytes(arrays.words.ctypes.data, arrays.texts.ctypes.data, size)
+    arrays.keys[0] = siphash(arrays.secret[0], arrays.secret[1], arrays.words, size)
 
 
 @compiled
 def _hash_lines(address: int, size: int, count: int) -> None:
     """The keys of so many texts, one a line; a URL in normal form has no line ends."""
-    table = table_at(address, 4)
-    secret = array_at(table, 0, np.uint64)
-    texts = array_at(table, 1, np.uint8)[:size]
-    words = array_at(table, 2, np.uint64)
-    keys = array_at(table, 3, np.uint64)
+    secret, texts, words, keys = _arrays_at(address)
+    texts = texts[:size]
     at = 0
     for i in range(count):
         end = find_byte(texts, at, 10)
-        copy_bytes(table[4], table[2] + at, end - at)
-        keys[i] = _hash(secret[0], secret[1], words, end - at)
+        copy_bytes(words.ctypes.data, texts.ctypes.data + at, end - at)
+        keys[i] = siphash(secret[0], secret[1], words, end - at)
         at = end + 1
 
 
@@ -115,7 +122,7 @@ Four = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 
 
 @uncounted
-def _hash(low: np.uint64, high: np.uint64, words: NDArray[np.uint64], length: int) -> np.uint64:
+def siphash(low: np.uint64, high: np.uint64, words: NDArray[np.uint64], length: int) -> np.uint64:
     """The key of a text that lies at the beginning of an array; what is behind it does not count."""
     v0 = low ^ np.uint64(0x736F6D6570736575)
     v1 = high ^ np.uint64(0x646F72616E646F6D)

@@ -80,16 +80,16 @@ def _hours(text: str) -> Hours:
         numbers = list(map(int, hours.groups()))
         begin, end = numbers[0] * 60 + numbers[1], numbers[2] * 60 + numbers[3]
         if begin == end or max(begin, end) > 24 * 60 or max(numbers[1], numbers[3]) > 59:
-            raise UsageError("these are no hours of a day", where=text, todo="write such as 22:00-06:00")
+            raise UsageError("not a valid time range", where=text, todo="write such as 22:00-06:00")
     target = text if hours is None else "".join(rest)
     if target == "none":
         return Hours(begin, end, None, None)
     try:
         found = rates(target)
     except ValueError as error:
-        raise UsageError("this is no speed", where=text, todo=str(error)) from None
+        raise UsageError("not a valid speed", where=text, todo=str(error)) from None
     if not found:
-        raise UsageError("this is no speed", where=text, todo="write such as '08:00-18:00 200 pages/s'")
+        raise UsageError("not a valid speed", where=text, todo="write such as '08:00-18:00 200 pages/s'")
     return Hours(begin, end, found.get("pages"), found.get("bytes"))
 
 
@@ -125,9 +125,16 @@ class Pace:
         self._at = 0.0
         self.held = False  # it was asked for more than it allows, since last looked
         self.paused = False
+        self.allowance: int | None = None  # pages that may be fetched in all; their parts do not count
+        self.spent = 0  # pages fetched or being fetched
 
     def __repr__(self) -> str:
         return f"Pace({self._limits}{', paused' if self.paused else ''})"
+
+    @property
+    def exhausted(self) -> bool:
+        """Have all pages been fetched that may be?"""
+        return self.allowance is not None and self.spent >= self.allowance
 
     def set(self, limits: tuple[float | None, float | None], now: float) -> None:
         """Change the share."""
@@ -161,8 +168,9 @@ class Pace:
             waits.append(-self._credit[1] / amount)
         return now + max(waits)
 
-    def spend(self, pages: float, amount: float = 0.0) -> None:
+    def spend(self, pages: int, amount: float = 0.0) -> None:
         """So much is fetched."""
+        self.spent += pages
         self._credit[0] -= pages
         self._credit[1] -= amount
 

@@ -1,4 +1,4 @@
-"""Patterns of URLs that whoever runs the crawl wants, or does not. In: regular expressions in Python's syntax, and a
+"""Patterns of URLs that the operator wants, or does not. In: regular expressions in Python's syntax, and a
 URL. Out: does one of them match?
 
 URLs come from anybody, and Python's own matcher can take for ever over one that was made for it. RE2 takes time linear

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+from weft.model import SiteNumber
 from weft.settings import setting
 
 NEVER = float("inf")
@@ -118,7 +119,7 @@ class Throttle:
         self.opening: object | None = None  # the connection that the server has not yet shown to have taken
         self.opens_at = 0.0  # no opening before this; NEVER while one is under way
         self.spaced = False  # a gap is kept between openings
-        self.parked: deque[int] = deque()  # sites that wait for a place
+        self.parked: deque[SiteNumber] = deque()  # sites that wait for a place
         self.woken_at = NEVER  # when a timer will look after the parked ones
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from weft.settings import setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """What is tried again."""
+    """Settings: how often, and after what pauses, a page or site that failed is tried again."""
 
     retry_pauses: tuple[float, ...] = setting(
         (60.0, 600.0),

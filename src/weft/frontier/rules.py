@@ -18,8 +18,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from weft.frontier.overrides import PLAIN, SiteSettings
 from weft.frontier.scope import Scope, is_free
-from weft.frontier.sites import PLAIN, SiteSettings
 from weft.model import FIRST_REQUISITE, Kind, Reason, is_named
 from weft.parse.robots import Robots
 from weft.urls import site_of, split, target_of, web_port

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from weft.frontier.blacklist import Blacklist
+from weft.frontier.overrides import MOST_SITE_PAGES, Overrides, SiteSettings
 from weft.frontier.patterns import Patterns
-from weft.frontier.sites import MOST_SITE_PAGES, Overrides, SiteSettings
 from weft.model import FIRST_REQUISITE, Kind, Reason, is_named
 from weft.parse.media import Wanted
 from weft.settings import setting
@@ -61,7 +61,7 @@ class Selection:
     )
     max_bytes_page: int = setting(2_000_000, "bytes of one page; the rest is cut off", at_least=1, unit="bytes")
     max_hostile: int = setting(
-        3, "pages of one site that harm who reads them, after which it is left alone", at_least=1
+        3, "pages of one site that crash or stall the parser, after which it is left alone", at_least=1
     )
     robots: Literal["obey", "ignore"] = setting("obey", "what to do about robots.txt, robots meta tags and nofollow")
 
@@ -120,7 +120,7 @@ def _how(name: str, was: Any, now: Any) -> Literal["either", "wider", "narrower"
 
 
 class Scope:
-    """The laws of one crawl: what its rules ask. The frontier owns it; orders of whoever runs the crawl change it.
+    """The laws of one crawl: what its rules ask. The frontier owns it; orders of the operator change it.
 
     What a URL is told of its site alone is remembered until the scope grows.
     """

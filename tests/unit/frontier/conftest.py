@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from weft.clock import VirtualClock
-from weft.frontier.local import LocalFrontier
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.parts import Terms
+from weft.frontier.overrides import Overrides
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
-from weft.frontier.sites import Overrides
 from weft.model import Kind, Parsed
 from weft.ordering.breadth_first import BreadthFirst
 from weft.urls import UrlRules
@@ -46,7 +47,9 @@ def make(tmp_path: Path, clock: VirtualClock) -> Iterator[Make]:
             "secret": bytes(range(16)),
             "capacity": 1 << 14,
         }
-        frontier = LocalFrontier(**(options | changes))
+        given = options | changes
+        of_worker = {name: given.pop(name) for name in ("path", "clock", "note", "say") if name in given}
+        frontier = LocalFrontier(Terms(**given), **of_worker)
         made.append(frontier)
         return frontier
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.frontier.correspondence import Correspondence
-from weft.frontier.log import Commit
+from weft.frontier.durable.log import Commit
+from weft.frontier.local.correspondence import Correspondence
 from weft.frontier.shared.contract import Batch, Begun, Orders
 from weft.store.files import SETTLED
 

@@ -12,12 +12,12 @@ import pytest
 from tests.unit.frontier.conftest import Make, parsed
 
 from weft.clock import VirtualClock
-from weft.frontier.local import LocalFrontier
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.site import Errand
+from weft.frontier.local.visit import Visit
 from weft.frontier.politeness import Politeness
-from weft.frontier.schedule import Visit
 from weft.frontier.shared.contract import Limits, Orders, SharedFrontier
 from weft.frontier.shared.opening import create_frontier, open_frontier
-from weft.frontier.sites import Errand
 from weft.model import Turn
 from weft.urls import site_of
 
@@ -26,8 +26,8 @@ ADDRESS = "192.0.2.1"
 
 def exchange(shared: SharedFrontier, frontier: LocalFrontier, worker: int) -> None:
     """One commit and one exchange, as a worker makes them."""
-    frontier.commit(marks={})
-    frontier.obey(shared.exchange(frontier.report(worker, wants=frontier.wants)))
+    frontier.commits.commit(marks={})
+    frontier.exchanges.obey(shared.exchange(frontier.exchanges.report(worker, wants=frontier.exchanges.wants)))
 
 
 def workers(make: Make, shared: SharedFrontier, folder: Path, count: int, **changes: object) -> list[LocalFrontier]:
@@ -36,7 +36,7 @@ def workers(make: Make, shared: SharedFrontier, folder: Path, count: int, **chan
     made = []
     for number in range(count):
         frontier = make(path=folder / f"{number}.log", **changes)
-        frontier.recover(shared.begin(number))
+        frontier.commits.recover(shared.begin(number))
         made.append(frontier)
     return made
 
@@ -67,12 +67,12 @@ def test_group__goes_to_who_has_its_address_and_the_next_commit_knows_it_no_more
     exchange(shared, first, 0)
     assert try_to_enter(first)
     assert not try_to_enter(second)
-    second.commit(marks={})
-    orders = shared.exchange(second.report(1, wants=0))
+    second.commits.commit(marks={})
+    orders = shared.exchange(second.exchanges.report(1, wants=0))
     assert orders.taken_already == [ADDRESS]
-    site = second.site(second.found.numbers["b.example"])
-    second.strike(site)  # anything that is to be remembered of it, before the orders are read
-    second.obey(orders)
+    site = second.sites[second.sites.numbers["b.example"]]
+    second.sites.strike(site)  # anything that is to be remembered of it, before the orders are read
+    second.exchanges.obey(orders)
     exchange(shared, second, 1)
     exchange(shared, first, 0)
     assert shared.held(0) == {"a.example", "b.example"}
@@ -92,7 +92,7 @@ def test_errand__is_passed_on_when_its_site_goes_to_another_worker(
     assert not try_to_enter(first)
     exchange(shared, first, 0)
     assert try_to_enter(first)
-    second.send(Errand("http://b.example/robots.txt", 1, "a.example", "http"))
+    second.errands.send(Errand("http://b.example/robots.txt", 1, "a.example", "http"))
     visit = second.visit()
     assert visit is not None
     assert visit.errand is not None
@@ -102,8 +102,8 @@ def test_errand__is_passed_on_when_its_site_goes_to_another_worker(
     exchange(shared, second, 1)
     exchange(shared, first, 0)
     assert shared.held(0) == {"a.example", "b.example"}
-    number = first.found.numbers["b.example"]
-    assert [errand.owner for errand in first.site(number).errands] == ["a.example"]
+    number = first.sites.numbers["b.example"]
+    assert [errand.owner for errand in first.sites[number].errands] == ["a.example"]
     shared.close()
 
 
@@ -177,18 +177,18 @@ class Cluster:
         visit, turn = held.pop(self.chance.randrange(len(held)))
         frontier.settle(visit, turn, None)
         self.fetched[turn.url] += 1
-        links, _ = frontier.found.follow(visit.site, turn, parsed(turn.url, *self.links(turn.url)))
-        frontier.visited(turn, links)
+        links, _ = frontier.discovery.follow(visit.site, turn, parsed(turn.url, *self.links(turn.url)))
+        frontier.ranking.visited(turn.page, links.keys)
         frontier.leave(visit)
 
     def exchange(self, number: int) -> None:
         """A commit and an exchange, or the orders that it brought: the loop goes on in between."""
         frontier = self.frontiers[number]
         if number in self.orders:
-            frontier.obey(self.orders.pop(number))
+            frontier.exchanges.obey(self.orders.pop(number))
             return
-        frontier.commit(marks={})
-        report = frontier.report(number, wants=frontier.wants)
+        frontier.commits.commit(marks={})
+        report = frontier.exchanges.report(number, wants=frontier.exchanges.wants)
         self.moved += sum(len(batch.moved) for batch in report.batches)
         self.orders[number] = self.shared.exchange(report)
 
@@ -197,7 +197,7 @@ class Cluster:
         self.open[number] = []
         self.orders.pop(number, None)
         frontier = self.make(path=self.folder / f"{number}.log", politeness=self.settings)
-        frontier.recover(self.shared.begin(number))
+        frontier.commits.recover(self.shared.begin(number))
         self.frontiers[number] = frontier
 
     def wait(self, _number: int) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from weft.frontier.holdings import Holdings
+from weft.frontier.durable.log import Commit
 from weft.frontier.keyed import Keyed
-from weft.frontier.log import Commit
+from weft.frontier.local.holdings import Holdings
 from weft.frontier.shared.contract import Batch, Found, Gain
+from weft.model import UrlId
 
 KEYED = Keyed(bytes(16))
 
 
 def link(number: int) -> Found:
     """A link to a page of its own."""
-    return Found(f"http://a.example/{number}", 1, 1, 7)
+    return Found(f"http://a.example/{number}", 1, 1, UrlId(7))
 
 
 def several() -> Holdings:
@@ -71,7 +72,7 @@ def test_send__the_same_link_is_sent_once() -> None:
     holdings = several()
     holdings.send("a.example", link(1))
     holdings.send("a.example", link(1))
-    holdings.send("a.example", Found("http://a.example/1", 2, 9, 8))
+    holdings.send("a.example", Found("http://a.example/1", 2, 9, UrlId(8)))
     assert holdings.notices == {"a.example": [link(1)]}
     holdings.pack(Commit())
     holdings.send("a.example", link(1))

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from tests.hostile.collisions import FORGED, VICTIM
 
 from weft.errors import WeftError
-from weft.frontier.holdings import Holdings
+from weft.frontier.durable.log import Commit
 from weft.frontier.keyed import Keyed
-from weft.frontier.local import LocalFrontier
-from weft.frontier.log import Commit
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.holdings import Holdings
 from weft.frontier.oracle import Oracle
 from weft.frontier.politeness import Politeness
 from weft.frontier.shared.contract import Found
-from weft.model import Kind, Turn
+from weft.model import Kind, PageNumber, Turn, UrlId
 from weft.ordering import ordering_named
 from weft.urls import fingerprint
 
@@ -92,12 +92,17 @@ def test_frontier__takes_a_url_whose_id_was_forged_before_it(make: Make, orderin
     """A page links to the forged URL first, to the victim then: both become pages."""
     frontier = quick(make, ordering=ordering_named(ordering))
     visit, turn = first_turn(frontier, ATTACKER)
-    found, _ = frontier.found.follow(visit.site, turn, parsed(turn.url, FORGED, VICTIM, "/x"))
+    found, _ = frontier.discovery.follow(visit.site, turn, parsed(turn.url, FORGED, VICTIM, "/x"))
     assert found.targets == [fingerprint(FORGED), fingerprint(VICTIM), fingerprint(f"{ATTACKER}x")]
-    frontier.visited(turn, found)
-    assert [frontier.url_of(page) for page in range(frontier.known)] == [ATTACKER, FORGED, VICTIM, f"{ATTACKER}x"]
-    again, _ = frontier.found.follow(visit.site, turn, parsed(turn.url, VICTIM, FORGED))
-    assert (again.targets, frontier.known) == ([fingerprint(VICTIM)] * 2, 4)
+    frontier.ranking.visited(turn.page, found.keys)
+    assert [frontier.pages.url_of(PageNumber(page)) for page in range(len(frontier.pages))] == [
+        ATTACKER,
+        FORGED,
+        VICTIM,
+        f"{ATTACKER}x",
+    ]
+    again, _ = frontier.discovery.follow(visit.site, turn, parsed(turn.url, VICTIM, FORGED))
+    assert (again.targets, len(frontier.pages)) == ([fingerprint(VICTIM)] * 2, 4)
     if ordering == "opic":
         scores = frontier._heaps.arrays.score
         assert scores[1] == scores[2] == scores[3] > 0, "each has its own share"
@@ -108,23 +113,23 @@ def test_frontier__knows_its_pages_again(make: Make) -> None:
     frontier = quick(make)
     for url in (FORGED, VICTIM):
         frontier.add_seed(url)
-    frontier.commit(marks={})
+    frontier.commits.commit(marks={})
     again = quick(make)
-    again.recover()
+    again.commits.recover()
     for url in (VICTIM, FORGED):
         again.add_seed(url)
-    assert again.known == 2
+    assert len(again.pages) == 2
     with pytest.raises(WeftError, match="hash key"):
-        quick(make, secret=bytes(16)).recover()
+        quick(make, secret=bytes(16)).commits.recover()
 
 
 @pytest.mark.parametrize("gaining", [False, True])
 def test_workers__send_a_link_whose_id_was_forged_before_it(*, gaining: bool) -> None:
-    """What was sent of late is not sent again, and that is told by keys, too."""
+    """What was sent recently is not sent again, and that is told by keys, too."""
     holdings = Holdings(Keyed(bytes(16)), gaining=gaining)
     holdings.alone = False
     for url in (FORGED, VICTIM, FORGED):
-        holdings.send("example", Found(url, Kind.A, 1, 7))
+        holdings.send("example", Found(url, Kind.A, 1, UrlId(7)))
     told = holdings.pack(Commit()).notices["example"]
     assert [link.url for link in told if isinstance(link, Found)] == [FORGED, VICTIM]
 
@@ -146,21 +151,21 @@ def test_chain__of_redirects_is_known_after_a_restart(make: Make) -> None:
     visit, turn = first_turn(frontier, start)
     for steps, following in enumerate((one, two), 1):
         frontier.settle(visit, turn, None)
-        frontier.follow_redirect(turn, following, Kind.REDIRECT, steps)
+        frontier.redirects.follow(turn, following, Kind.REDIRECT, steps)
         found = frontier.turn(visit)
         assert found is not None
         turn = found
     visit.site.jar.store(["a=b"], 0.0)
     frontier.give_back(visit, turn)
     frontier.leave(visit)
-    frontier.commit(marks={})
+    frontier.commits.commit(marks={})
     again = quick(make)
-    again.recover()
+    again.commits.recover()
     resumed = again.visit()
     assert resumed is not None
     turn_again = again.turn(resumed)
     assert turn_again is not None
     assert turn_again.url == two
     resumed.site.jar.store(["a=b"], 0.0)
-    assert again.comes_back(turn_again, start)
-    assert not again.comes_back(turn_again, start), "once"
+    assert again.redirects.comes_back(turn_again, start)
+    assert not again.redirects.comes_back(turn_again, start), "once"

@@ -10,10 +10,10 @@ import pytest
 from tests.unit.frontier.conftest import parsed
 
 from weft.clock import VirtualClock
-from weft.frontier.local import LocalFrontier
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.site import Site
 from weft.frontier.scope import Selection
-from weft.frontier.sites import Site
-from weft.model import Kind, Reason, Turn
+from weft.model import NO_ID, Kind, PageNumber, Reason, Turn, UrlId
 
 Make = Callable[..., LocalFrontier]
 SEED = "http://seed.example/"
@@ -21,8 +21,8 @@ SEED = "http://seed.example/"
 
 def follow(frontier: LocalFrontier, *links: str, page: int = 1) -> None:
     """A page with these links was visited."""
-    turn = Turn(0, page, SEED, 0, Kind.SEED, 0, 1)
-    frontier.found.follow(frontier.site(frontier.found.number("seed.example")), turn, parsed(SEED, *links))
+    turn = Turn(PageNumber(0), UrlId(page), SEED, 0, Kind.SEED, NO_ID, 1)
+    frontier.discovery.follow(frontier.sites[frontier.sites.number("seed.example")], turn, parsed(SEED, *links))
 
 
 def hosts(*numbers: int, domain: str = "") -> list[str]:
@@ -36,16 +36,16 @@ def test_sites__for_which_there_is_no_room_are_refused(make: Make) -> None:
     frontier.add_seed(SEED)
     for page in (1, 2):
         follow(frontier, *hosts(*range(20)), page=page)
-    assert len(frontier.found.names) == len(frontier.found.numbers) == 8
-    assert frontier.found.refused[Reason.FRONTIER_FULL] == 13  # the second time they are known to lead nowhere
-    assert frontier.offer("http://h19.example/other", Kind.REDIRECT, 0, 5) is Reason.FRONTIER_FULL
+    assert len(frontier.sites.names) == len(frontier.sites) == 8
+    assert frontier.discovery.refused[Reason.FRONTIER_FULL] == 13  # the second time they are known to lead nowhere
+    assert frontier.discovery.offer("http://h19.example/other", Kind.REDIRECT, 0, UrlId(5)) is Reason.FRONTIER_FULL
     assert frontier.add_seed("http://another.example/") is Reason.FRONTIER_FULL
-    assert frontier.offer("http://h1.example/other", Kind.A, 1, 5) is None
-    frontier.commit(marks={}, clean=True)
+    assert frontier.discovery.offer("http://h1.example/other", Kind.A, 1, UrlId(5)) is None
+    frontier.commits.commit(marks={}, clean=True)
     again = make(capacity=64)
-    again.recover()
-    assert again.found.names == frontier.found.names
-    assert again.offer("http://h19.example/", Kind.A, 1, 5) is Reason.FRONTIER_FULL
+    again.commits.recover()
+    assert again.sites.names == frontier.sites.names
+    assert again.discovery.offer("http://h19.example/", Kind.A, 1, UrlId(5)) is Reason.FRONTIER_FULL
 
 
 def test_page__leads_to_so_many_new_sites_and_no_more(make: Make) -> None:
@@ -54,10 +54,10 @@ def test_page__leads_to_so_many_new_sites_and_no_more(make: Make) -> None:
     frontier.add_seed(SEED)
     follow(frontier, *hosts(*range(9)), page=1)
     follow(frontier, *hosts(*range(3)), page=1)
-    assert len(frontier.found.names) == 1 + 5
-    assert frontier.found.refused[Reason.PAGE_SITES] == 4
+    assert len(frontier.sites.names) == 1 + 5
+    assert frontier.discovery.refused[Reason.PAGE_SITES] == 4
     follow(frontier, *hosts(*range(9)), page=2)
-    assert len(frontier.found.names) == 1 + 9
+    assert len(frontier.sites.names) == 1 + 9
 
 
 def test_domain__has_so_many_sites_and_no_more(make: Make) -> None:
@@ -68,14 +68,14 @@ def test_domain__has_so_many_sites_and_no_more(make: Make) -> None:
     follow(frontier, *hosts(*range(9), domain="flood.example"), page=1)
     follow(frontier, *hosts(*range(9), domain="blogspot.com"), page=2)
     follow(frontier, "http://flood.example/", "http://www.flood.example/", page=3)
-    assert frontier.found.refused[Reason.DOMAIN_SITES] == 5 + 2
-    assert sum(name.endswith("blogspot.com") for name in frontier.found.names) == 9
-    frontier.commit(marks={}, clean=True)
+    assert frontier.discovery.refused[Reason.DOMAIN_SITES] == 5 + 2
+    assert sum(name.endswith("blogspot.com") for name in frontier.sites.names) == 9
+    frontier.commits.commit(marks={}, clean=True)
     again = make(selection=settings)
-    again.recover()
+    again.commits.recover()
     follow(again, *hosts(20, 21, domain="flood.example"), page=4)
-    assert again.found.refused[Reason.DOMAIN_SITES] == 2
-    assert again.add_seed("http://wanted.flood.example/") is None  # who runs the crawl knows best
+    assert again.discovery.refused[Reason.DOMAIN_SITES] == 2
+    assert again.add_seed("http://wanted.flood.example/") is None  # the operator knows best
 
 
 def test_links__of_endless_length_are_refused_unread(make: Make) -> None:
@@ -83,7 +83,7 @@ def test_links__of_endless_length_are_refused_unread(make: Make) -> None:
     frontier = make()
     frontier.add_seed(SEED)
     follow(frontier, "/" + "a" * 100_000)
-    assert frontier.found.refused[Reason.URL_LENGTH] == 1
+    assert frontier.discovery.refused[Reason.URL_LENGTH] == 1
 
 
 @pytest.mark.parametrize("costs", [0.0, 0.001, 1.0])
@@ -94,7 +94,7 @@ def test_refusals__by_robots_are_bounded_by_time(make: Make, clock: VirtualClock
     follow(frontier, *(f"/no/{number}" for number in range(300)))
     visit = frontier.visit()
     assert visit is not None
-    frontier.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /")
+    frontier.robots.learn(visit.site, "http", b"User-agent: *\nDisallow: /")
     refusal = frontier.refusal
 
     def slowly(site: Site, url: str) -> Reason | None:
@@ -103,19 +103,19 @@ def test_refusals__by_robots_are_bounded_by_time(make: Make, clock: VirtualClock
 
     frontier.refusal = slowly  # type: ignore[method-assign]
     assert frontier.turn(visit) is None
-    assert frontier.refused[Reason.ROBOTS] == (301 if costs == 0 else 6 if costs == 0.001 else 1)
+    assert frontier.discovery.refused[Reason.ROBOTS] == (301 if costs == 0 else 6 if costs == 0.001 else 1)
 
 
 def test_what_waits_for_a_commit__is_called_when_it_is_on_disk(make: Make) -> None:
     """Not by one that was packed before."""
     frontier = make()
     called: list[str] = []
-    frontier.after_commit(lambda _: called.append("first"))
-    frontier.pack(marks={}, counts=b"")
-    frontier.after_commit(lambda _: called.append("second"))
-    frontier.write(sync=False)
+    frontier.commits.after(lambda _: called.append("first"))
+    frontier.commits.pack(marks={}, counts=b"")
+    frontier.commits.after(lambda _: called.append("second"))
+    frontier.commits.write(sync=False)
     assert called == []
-    frontier.written()
+    frontier.commits.written()
     assert called == ["first"]
-    frontier.commit(marks={})
+    frontier.commits.commit(marks={})
     assert called == ["first", "second"]

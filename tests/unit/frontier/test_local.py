@@ -10,14 +10,15 @@ import pytest
 from tests.unit.frontier.conftest import parsed
 
 from weft.clock import VirtualClock
-from weft.frontier.local import LocalFrontier
-from weft.frontier.log import Commit
+from weft.frontier.durable.log import Commit
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.site import Errand
+from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
 from weft.frontier.shared.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Found, Message, Notice, Orders
-from weft.frontier.sites import Errand, Overrides, SiteSettings
-from weft.model import Kind, Reason, Turn
+from weft.model import NO_ID, Kind, Reason, Turn, UrlId
 from weft.ordering.larger_sites_first import LargerSitesFirst
 from weft.ordering.priority import Priority
 from weft.store.files import Mark
@@ -73,7 +74,7 @@ def test_turns__by_priority(make: Any) -> None:
     """An application's priorities decide, and among equals the order of asking."""
     frontier = make(politeness=NO_WAIT, ordering=Priority())
     for number, priority in enumerate((0.0, 2.0, 1.0, 2.0)):
-        frontier.offer(f"http://a.example/{number}", Kind.REQUEST, 0, 0, priority)
+        frontier.discovery.offer(f"http://a.example/{number}", Kind.REQUEST, 0, NO_ID, priority)
     assert [url[-1] for url in crawl_order(frontier)] == ["1", "3", "2", "0"]
 
 
@@ -112,14 +113,14 @@ def test_robots__disallowed_pages_are_passed_over(make: Any) -> None:
     for path in ("private/1", "2", "private/3"):
         frontier.add_seed(f"http://a.example/{path}")
     visit, turn = take(frontier)
-    assert frontier.robots_due(visit.site, "http")
-    frontier.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /private/\n")
+    assert frontier.robots.due(visit.site, "http")
+    frontier.robots.learn(visit.site, "http", b"User-agent: *\nDisallow: /private/\n")
     frontier.give_back(visit, turn)
     allowed = frontier.turn(visit)
     assert allowed is not None
     assert allowed.url == "http://a.example/2"
     assert frontier.turn(visit) is None
-    assert frontier.refused[Reason.ROBOTS] == 2
+    assert frontier.discovery.refused[Reason.ROBOTS] == 2
 
 
 def test_robots__is_asked_for_again_after_a_day(make: Any, clock: VirtualClock) -> None:
@@ -127,12 +128,12 @@ def test_robots__is_asked_for_again_after_a_day(make: Any, clock: VirtualClock) 
     frontier = make()
     frontier.add_seed("http://a.example/")
     visit, _ = take(frontier)
-    frontier.learn_robots(visit.site, "http", None)
-    assert frontier.robots_due(visit.site, "https"), "each scheme has its own"
+    frontier.robots.learn(visit.site, "http", None)
+    assert frontier.robots.due(visit.site, "https"), "each scheme has its own"
     clock.advance(86_399.0)
-    assert not frontier.robots_due(visit.site, "http")
+    assert not frontier.robots.due(visit.site, "http")
     clock.advance(1.0)
-    assert frontier.robots_due(visit.site, "http")
+    assert frontier.robots.due(visit.site, "http")
 
 
 def test_crawl_delay__makes_one_page_a_visit_and_a_longer_wait(make: Any, clock: VirtualClock) -> None:
@@ -142,7 +143,7 @@ def test_crawl_delay__makes_one_page_a_visit_and_a_longer_wait(make: Any, clock:
         frontier.add_seed(f"http://a.example/{number}")
     visit, _ = take(frontier)
     frontier.enter(visit, "192.0.2.1")
-    frontier.learn_robots(visit.site, "http", b"User-agent: *\nCrawl-delay: 1000\n")
+    frontier.robots.learn(visit.site, "http", b"User-agent: *\nCrawl-delay: 1000\n")
     assert frontier.turn(visit) is None
     frontier.leave(visit)
     clock.advance(299.0)
@@ -156,8 +157,8 @@ def test_robots__can_be_ignored_for_one_site(make: Any) -> None:
     frontier = make(overrides=Overrides(sites={"mine.example": SiteSettings(robots="ignore")}))
     frontier.add_seed("http://mine.example/private")
     visit, _ = take(frontier)
-    assert not frontier.robots_due(visit.site, "http")
-    frontier.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /private\n")
+    assert not frontier.robots.due(visit.site, "http")
+    frontier.robots.learn(visit.site, "http", b"User-agent: *\nDisallow: /private\n")
     assert frontier.refusal(visit.site, "http://mine.example/private") is None
 
 
@@ -174,7 +175,7 @@ def test_retry__comes_back_after_its_pauses_and_then_no_more(make: Any, clock: V
         if (event := frontier.schedule.next_event()) is not None:
             clock.move_to(event)
     assert seen == [(1000.0, 1), (1060.0, 2), (1660.0, 3)]
-    assert frontier.done
+    assert frontier.schedule.done
 
 
 def test_retry__is_not_made_for_a_page_that_is_gone(make: Any) -> None:
@@ -184,7 +185,7 @@ def test_retry__is_not_made_for_a_page_that_is_gone(make: Any) -> None:
     visit, turn = take(frontier)
     frontier.settle(visit, turn, Reason.STATUS_4XX)
     frontier.leave(visit)
-    assert frontier.done
+    assert frontier.schedule.done
 
 
 def test_allowance__is_kept_exactly(make: Any) -> None:
@@ -192,26 +193,26 @@ def test_allowance__is_kept_exactly(make: Any) -> None:
     frontier = make(politeness=NO_WAIT)
     for number in range(10):
         frontier.add_seed(f"http://s{number}.example/")
-    frontier.allowance = 3
+    frontier.pace.allowance = 3
     visit, turn = take(frontier)
     frontier.give_back(visit, turn)
     frontier.leave(visit)
-    assert not frontier.exhausted
+    assert not frontier.pace.exhausted
     assert len(crawl_order(frontier)) == 3
     assert frontier.visit() is None
-    assert frontier.exhausted
-    assert frontier.starved
-    frontier.commit(marks={})
-    assert frontier.idle
-    frontier.allowance = 5
-    assert not frontier.starved
-    assert not frontier.idle
+    assert frontier.pace.exhausted
+    assert frontier.exchanges.starved
+    frontier.commits.commit(marks={})
+    assert frontier.exchanges.idle
+    frontier.pace.allowance = 5
+    assert not frontier.exchanges.starved
+    assert not frontier.exchanges.idle
     assert len(crawl_order(frontier)) == 2
-    assert frontier.spent == 5
-    frontier.allowance = 10
+    assert frontier.pace.spent == 5
+    frontier.pace.allowance = 10
     assert len(crawl_order(frontier)) == 5
-    assert frontier.exhausted
-    assert not frontier.starved, "there is nothing to fetch"
+    assert frontier.pace.exhausted
+    assert not frontier.exchanges.starved, "there is nothing to fetch"
 
 
 def test_links__become_pages_one_deeper(make: Any) -> None:
@@ -220,7 +221,7 @@ def test_links__become_pages_one_deeper(make: Any) -> None:
     frontier.add_seed("http://a.example/dir/")
     visit, turn = take(frontier)
     page = parsed("http://a.example/dir/", "x.html", "/y", "http://b.example/z", "#top", "mailto:q", "../dir/x.html")
-    (targets, kinds, _, _), _ = frontier.found.follow(visit.site, turn, page)
+    (targets, kinds, _, _), _ = frontier.discovery.follow(visit.site, turn, page)
     assert len(targets) == len(kinds) == 4
     assert targets[0] == targets[3]
     frontier.settle(visit, turn, None)
@@ -244,17 +245,17 @@ def test_nofollow_links__are_noted_and_counted_and_never_pages(make: Any) -> Non
         parsed(turn.url, "/1"), nofollow=[("/2", Kind.A), ("#top", Kind.A), ("mailto:q", Kind.A), ("/1", Kind.A)]
     )
     for _ in range(2):
-        found, left = frontier.found.follow(visit.site, turn, page)
+        found, left = frontier.discovery.follow(visit.site, turn, page)
         assert (found.targets, left.targets) == (
             [fingerprint("http://a.example/1")],
             [fingerprint("http://a.example/2"), fingerprint("http://a.example/1")],
         )
         assert left.kinds == [Kind.A, Kind.A]
-    assert frontier.known == 2
-    assert frontier.found.refused[Reason.NOFOLLOW] == 1
+    assert len(frontier.pages) == 2
+    assert frontier.discovery.refused[Reason.NOFOLLOW] == 1
     assert noted == ["http://a.example/", "http://a.example/1", "http://a.example/2"]
-    frontier.found.follow(visit.site, turn, parsed(turn.url, "/2"))
-    assert frontier.known == 3
+    frontier.discovery.follow(visit.site, turn, parsed(turn.url, "/2"))
+    assert len(frontier.pages) == 3
 
 
 def test_nofollow_page__has_none_of_its_links_followed_unless_that_is_not_obeyed(make: Any) -> None:
@@ -263,11 +264,11 @@ def test_nofollow_page__has_none_of_its_links_followed_unless_that_is_not_obeyed
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
     page = msgspec.structs.replace(parsed(turn.url, "/1", "/2"), follow=False, nofollow=[("/3", Kind.A)])
-    found, left = frontier.found.follow(visit.site, turn, page)
-    assert (found.targets, len(left.targets), frontier.known) == ([], 3, 1)
-    assert frontier.found.refused[Reason.NOFOLLOW] == 3
-    found, left = frontier.found.follow(visit.site, turn, page, obeyed=False)
-    assert (len(found.targets), len(left.targets), frontier.known) == (3, 0, 4)
+    found, left = frontier.discovery.follow(visit.site, turn, page)
+    assert (found.targets, len(left.targets), len(frontier.pages)) == ([], 3, 1)
+    assert frontier.discovery.refused[Reason.NOFOLLOW] == 3
+    found, left = frontier.discovery.follow(visit.site, turn, page, obeyed=False)
+    assert (len(found.targets), len(left.targets), len(frontier.pages)) == (3, 0, 4)
 
 
 def test_labels__stay_with_their_links(make: Any) -> None:
@@ -280,7 +281,7 @@ def test_labels__stay_with_their_links(make: Any) -> None:
         nofollow=[("mailto:r", Kind.A), ("/4", Kind.A)],
         labels=[(text, "") for text in ("one", "top", "mail", "two", "end", "three", "mail", "four")],
     )
-    found, left = frontier.found.follow(visit.site, turn, page)
+    found, left = frontier.discovery.follow(visit.site, turn, page)
     assert found.labels == [("one", ""), ("two", ""), ("three", "")]
     assert left.labels == [("four", "")]
 
@@ -292,8 +293,8 @@ def test_urls__that_are_refused_are_noted(make: Any) -> None:
     frontier = make(politeness=NO_WAIT, selection=selection, note=lambda _id, url: noted.add(url))
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
-    frontier.found.follow(visit.site, turn, parsed(turn.url, "/private", "/second", "http://b.example/deep"))
-    frontier.offer("http://a.example/private/moved", Kind.REDIRECT, 0, turn.id)
+    frontier.discovery.follow(visit.site, turn, parsed(turn.url, "/private", "/second", "http://b.example/deep"))
+    frontier.discovery.offer("http://a.example/private/moved", Kind.REDIRECT, 0, turn.id)
     assert noted == {
         "http://a.example/",
         "http://a.example/private",
@@ -309,13 +310,13 @@ def test_links__too_deep_may_be_found_again_by_a_shorter_way(make: Any) -> None:
     frontier = make(politeness=NO_WAIT, selection=Selection(scope="all", max_depth=1))
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
-    frontier.found.follow(visit.site, turn, parsed(turn.url, "/one"))
+    frontier.discovery.follow(visit.site, turn, parsed(turn.url, "/one"))
     frontier.leave(visit)
     deeper_visit, deeper = take(frontier)
     assert deeper.depth == 1
-    frontier.found.follow(visit.site, deeper, parsed(turn.url, "/two"))
-    assert frontier.found.refused[Reason.DEPTH] == 1
-    frontier.found.follow(visit.site, turn, parsed(turn.url, "/two"))
+    frontier.discovery.follow(visit.site, deeper, parsed(turn.url, "/two"))
+    assert frontier.discovery.refused[Reason.DEPTH] == 1
+    frontier.discovery.follow(visit.site, turn, parsed(turn.url, "/two"))
     frontier.leave(deeper_visit)
     assert take(frontier)[1].url == "http://a.example/two"
 
@@ -325,19 +326,19 @@ def test_site__takes_no_more_pages_than_its_limit(make: Any) -> None:
     frontier = make(selection=Selection(scope="all", max_site_pages=2))
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
-    frontier.found.follow(visit.site, turn, parsed(turn.url, "/1", "/2", "/3", "http://b.example/"))
-    assert frontier.known == 3
-    assert frontier.found.refused[Reason.SITE_PAGES] == 2
+    frontier.discovery.follow(visit.site, turn, parsed(turn.url, "/1", "/2", "/3", "http://b.example/"))
+    assert len(frontier.pages) == 3
+    assert frontier.discovery.refused[Reason.SITE_PAGES] == 2
 
 
 def test_offer__what_there_is_no_room_for_is_refused(make: Any) -> None:
     """A full frontier goes on with what it has, and says how much it had to leave."""
     frontier = make(capacity=16)
     for number in range(20):
-        frontier.offer(f"http://a.example/{number}", Kind.A, 1, 7)
-    assert frontier.known == 15
-    assert frontier.found.refused[Reason.FRONTIER_FULL] == 5
-    assert frontier.offer("http://a.example/0", Kind.A, 1, 7) is None
+        frontier.discovery.offer(f"http://a.example/{number}", Kind.A, 1, UrlId(7))
+    assert len(frontier.pages) == 15
+    assert frontier.discovery.refused[Reason.FRONTIER_FULL] == 5
+    assert frontier.discovery.offer("http://a.example/0", Kind.A, 1, UrlId(7)) is None
     visit = frontier.visit()
     assert visit is not None
     assert frontier.turn(visit) is not None
@@ -356,7 +357,7 @@ def test_external_links__follow_the_policy(make: Any, policy: str, found: set[st
     frontier = make(politeness=NO_WAIT, selection=Selection(scope="all", external=policy))  # type: ignore[arg-type]
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
-    frontier.found.follow(visit.site, turn, parsed(turn.url, "http://b.example/deep", "/inner"))
+    frontier.discovery.follow(visit.site, turn, parsed(turn.url, "http://b.example/deep", "/inner"))
     frontier.settle(visit, turn, None)
     frontier.leave(visit)
     assert set(crawl_order(frontier)) == found | {"http://a.example/inner"}
@@ -367,9 +368,9 @@ def test_list__follows_no_links_but_redirects_of_its_seeds(make: Any) -> None:
     frontier = make(politeness=NO_WAIT, selection=Selection(scope="list"))
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
-    found, _ = frontier.found.follow(visit.site, turn, parsed(turn.url, "/1"))
+    found, _ = frontier.discovery.follow(visit.site, turn, parsed(turn.url, "/1"))
     assert len(found.targets) == 1
-    assert frontier.offer("https://www.a.example/", Kind.REDIRECT, 0, turn.id) is None
+    assert frontier.discovery.offer("https://www.a.example/", Kind.REDIRECT, 0, turn.id) is None
     frontier.leave(visit)
     assert crawl_order(frontier) == ["https://www.a.example/"]
 
@@ -381,34 +382,34 @@ def test_recover__stands_where_the_last_commit_stood(make: Any, clock: VirtualCl
         first.add_seed(f"http://s{number % 3}.example/{number}")
     visit, turn = take(first)
     first.enter(visit, "192.0.2.1")
-    first.learn_robots(visit.site, "http", b"User-agent: *\nDisallow: /3\nCrawl-delay: 7\n")
+    first.robots.learn(visit.site, "http", b"User-agent: *\nDisallow: /3\nCrawl-delay: 7\n")
     first.settle(visit, turn, None)
     visit.site.jar.store(["id=1"], clock.wall())
     first.leave(visit)
     second_visit, second_turn = take(first)
     first.settle(second_visit, second_turn, Reason.STATUS_5XX)
     first.leave(second_visit)
-    first.commit(marks={"volumes/x": Mark(7, 3, 1)}, counts=b"n", clean=True)
+    first.commits.commit(marks={"volumes/x": Mark(7, 3, 1)}, counts=b"n", clean=True)
     first.add_seed("http://lost.example/")
 
     again = make()
-    last = again.recover()
+    last = again.commits.recover()
     assert last is not None
     assert (last.marks, last.counts, last.clean) == ({"volumes/x": Mark(7, 3, 1)}, b"n", True)
-    assert again.known == 6
+    assert len(again.pages) == 6
     assert again.schedule.pending == 5
-    site = again.site(again.found.numbers["s0.example"])
+    site = again.sites[again.sites.numbers["s0.example"]]
     assert site.crawl_delay == 7.0
     assert site.jar.header("/", secure=False, now=clock.wall()) == "id=1"
     assert again.refusal(site, "http://s0.example/3") is Reason.ROBOTS
     order = []
-    while not again.done:
+    while not again.schedule.done:
         while (following := again.visit()) is not None:
             while (next_turn := again.turn(following)) is not None:
                 order.append((next_turn.url, next_turn.attempt, round(clock.now())))
                 again.settle(following, next_turn, None)
             again.leave(following)
-        if not again.done:
+        if not again.schedule.done:
             clock.move_to(again.schedule.next_event())
     assert order == [
         ("http://s2.example/2", 1, 1002),
@@ -429,7 +430,7 @@ def test_recover__a_pause_that_a_server_asked_for_needs_no_commit(
     first.add_seed("http://asks.example/1")
     first.add_seed("http://asks.example/2")
     if committed:
-        first.commit(marks={})
+        first.commits.commit(marks={})
     visit, turn = take(first)
     first.enter(visit, "192.0.2.1")
     first.settle(visit, turn, None)
@@ -437,7 +438,7 @@ def test_recover__a_pause_that_a_server_asked_for_needs_no_commit(
     first.leave(visit)
     for _ in range(2):  # it holds when the next worker is killed, too, before and after its commits
         again = make()
-        again.recover()
+        again.commits.recover()
         again.add_seed("http://asks.example/2")
         again.add_seed("http://other.example/")
         visited = []
@@ -446,8 +447,8 @@ def test_recover__a_pause_that_a_server_asked_for_needs_no_commit(
                 visited.append(following.site.name)
                 assert again.turn(following) is not None
                 again.leave(following)
-                again.commit(marks={})
-                again.commit(marks={})
+                again.commits.commit(marks={})
+                again.commits.commit(marks={})
             event = again.schedule.next_event()
             assert event is not None
             if event < 4000.0:
@@ -457,14 +458,37 @@ def test_recover__a_pause_that_a_server_asked_for_needs_no_commit(
     assert again.visit() is not None
 
 
+@pytest.mark.parametrize("asks", ["robots.txt", "settings"])
+def test_recover__a_first_visit_that_was_under_way_is_followed_by_a_wait_of_its_own(
+    make: Any, clock: VirtualClock, asks: str
+) -> None:
+    """Nothing was remembered of its site yet, but that it wants a longer wait than others."""
+    overrides = Overrides(sites={"a.example": SiteSettings(wait=50.0)} if asks == "settings" else {})
+    first = make(overrides=overrides)
+    first.add_seed("http://a.example/")
+    first.add_seed("http://b.example/")
+    visit, _ = take(first)
+    assert visit.site.name == "a.example"
+    if asks == "robots.txt":
+        first.robots.learn(visit.site, "http", b"User-agent: *\nCrawl-delay: 50\n")
+    first.commits.commit(marks={})
+    again = make(overrides=overrides)
+    again.commits.recover()
+    clock.advance(49.0)
+    assert take(again)[0].site.name == "b.example"
+    assert again.visit() is None
+    clock.advance(1.0)
+    assert take(again)[0].site.name == "a.example"
+
+
 def test_recover__keeps_an_applications_priorities(make: Any) -> None:
     """Scores are part of the memory."""
     frontier = make(ordering=Priority(), politeness=NO_WAIT)
     for number, priority in enumerate((1.0, 3.0, 2.0)):
-        frontier.offer(f"http://a.example/{number}", Kind.REQUEST, 0, 0, priority)
-    frontier.commit(marks={})
+        frontier.discovery.offer(f"http://a.example/{number}", Kind.REQUEST, 0, NO_ID, priority)
+    frontier.commits.commit(marks={})
     again = make(ordering=Priority(), politeness=NO_WAIT)
-    again.recover()
+    again.commits.recover()
     assert [url[-1] for url in crawl_order(again)] == ["1", "2", "0"]
 
 
@@ -473,11 +497,11 @@ def test_recover__a_seed_that_was_admitted_keeps_its_scope(make: Any) -> None:
     frontier = make(selection=Selection(scope="site"))
     frontier.add_seed("http://a.example/")
     frontier.admit("https://moved.example/")
-    frontier.commit(marks={})
+    frontier.commits.commit(marks={})
     again = make(selection=Selection(scope="site"))
-    again.recover()
-    assert again.offer("https://www.moved.example/x", Kind.A, 1, 0) is None
-    assert again.offer("https://other.example/", Kind.A, 1, 0) is Reason.SCOPE
+    again.commits.recover()
+    assert again.discovery.offer("https://www.moved.example/x", Kind.A, 1, NO_ID) is None
+    assert again.discovery.offer("https://other.example/", Kind.A, 1, NO_ID) is Reason.SCOPE
 
 
 def test_recover__without_the_last_commits_names_the_sites_that_are_visited_again(make: Any) -> None:
@@ -485,27 +509,27 @@ def test_recover__without_the_last_commits_names_the_sites_that_are_visited_agai
     frontier = make(politeness=NO_WAIT)
     for number in range(3):
         frontier.add_seed(f"http://s{number}.example/")
-    frontier.commit(marks={}, counts=b"good")
+    frontier.commits.commit(marks={}, counts=b"good")
     for _ in range(2):
         visit, turn = take(frontier)
-        frontier.found.follow(visit.site, turn, parsed(turn.url, f"http://from-{visit.site.name}/"))
+        frontier.discovery.follow(visit.site, turn, parsed(turn.url, f"http://from-{visit.site.name}/"))
         frontier.settle(visit, turn, None)
         frontier.leave(visit)
-        frontier.commit(marks={}, counts=b"bad")
+        frontier.commits.commit(marks={}, counts=b"bad")
 
     def intact(commit: Commit) -> bool:
         return commit.counts == b"good"
 
     again = make(politeness=NO_WAIT)
-    last = again.recover(None, intact)
+    last = again.commits.recover(None, intact)
     assert last is not None
     assert last.counts == b"good"
-    assert again.lost == ["from-s0.example", "from-s1.example", "s0.example", "s1.example"]
-    assert again.known == again.schedule.pending == 3
+    assert again.commits.lost == ["from-s0.example", "from-s1.example", "s0.example", "s1.example"]
+    assert len(again.pages) == again.schedule.pending == 3
     assert crawl_order(again) == [f"http://s{number}.example/" for number in range(3)]
     whole = make(politeness=NO_WAIT)
-    whole.recover()
-    assert whole.lost == []
+    whole.commits.recover()
+    assert whole.commits.lost == []
 
 
 def test_via__is_the_id_of_the_page_where_it_was_found(make: Any) -> None:
@@ -514,12 +538,12 @@ def test_via__is_the_id_of_the_page_where_it_was_found(make: Any) -> None:
     frontier.add_seed("http://a.example/")
     visit, turn = take(frontier)
     assert turn.via == 0
-    frontier.found.follow(visit.site, turn, parsed(turn.url, "/x"))
+    frontier.discovery.follow(visit.site, turn, parsed(turn.url, "/x"))
     frontier.settle(visit, turn, None)
     frontier.leave(visit)
-    frontier.commit(marks={})
+    frontier.commits.commit(marks={})
     again = make(politeness=NO_WAIT)
-    again.recover()
+    again.commits.recover()
     assert take(again)[1].via == turn.id == fingerprint("http://a.example/")
 
 
@@ -529,8 +553,8 @@ def test_via__is_the_id_of_the_page_where_it_was_found(make: Any) -> None:
 def one_of_several(make: Any, *groups: str, incarnation: int = 1, applied: int = 0, **options: Any) -> LocalFrontier:
     """A frontier that holds some groups."""
     frontier: LocalFrontier = make(**{"politeness": NO_WAIT, **options})
-    frontier.recover(Begun(incarnation, applied, alone=False))
-    frontier.obey(Orders(messages=[Message(groups=list(groups))], taken=1))
+    frontier.commits.recover(Begun(incarnation, applied, alone=False))
+    frontier.exchanges.obey(Orders(messages=[Message(groups=list(groups))], taken=1))
     return frontier
 
 
@@ -538,33 +562,33 @@ def test_several__links_to_other_groups_go_with_the_next_commit(make: Any) -> No
     """They are noted and sent until they are applied; links to what is held become pages, also of other sites of it."""
     noted: list[str] = []
     frontier = one_of_several(make, "mine.example", note=lambda _id, url: noted.append(url))
-    frontier.offer("http://mine.example/", Kind.A, 0, 0)
+    frontier.discovery.offer("http://mine.example/", Kind.A, 0, NO_ID)
     visit, turn = take(frontier)
     page = parsed(turn.url, "http://www.mine.example/", "http://other.example/x", "/y", "http://other.example/x#top")
-    found, _ = frontier.found.follow(visit.site, turn, page)
+    found, _ = frontier.discovery.follow(visit.site, turn, page)
     assert len(found.targets) == 4
-    assert frontier.known == 3
+    assert len(frontier.pages) == 3
     assert "http://other.example/x" in noted
-    assert frontier.report(3, wants=0).batches == [], "what is not committed is not sent"
-    frontier.commit(marks={})
+    assert frontier.exchanges.report(3, wants=0).batches == [], "what is not committed is not sent"
+    frontier.commits.commit(marks={})
     for _ in range(2):
-        report = frontier.report(3, wants=0)
+        report = frontier.exchanges.report(3, wants=0)
         assert (report.worker, report.incarnation) == (3, 1)
         (batch,) = report.batches
         assert batch.notices == {"other.example": [Found("http://other.example/x", Kind.A, 1, turn.id)]}
-    frontier.obey(Orders(applied=batch.number, taken=1))
-    assert frontier.report(3, wants=0).batches == []
+    frontier.exchanges.obey(Orders(applied=batch.number, taken=1))
+    assert frontier.exchanges.report(3, wants=0).batches == []
 
 
 def test_several__what_comes_becomes_pages(make: Any) -> None:
     """In its order, as deep as it was found, with where it was found; a second time it changes nothing."""
     frontier = one_of_several(make)
-    links = [Found(f"http://new.example/{number}", Kind.A, number, 77) for number in range(3)]
+    links = [Found(f"http://new.example/{number}", Kind.A, number, UrlId(77)) for number in range(3)]
     orders = Orders(messages=[Message(groups=["new.example"], notices=[*links])], taken=5)
-    frontier.obey(orders)
-    frontier.obey(orders)
-    assert frontier.known == 3
-    assert frontier.report(0, wants=0).taken == 5
+    frontier.exchanges.obey(orders)
+    frontier.exchanges.obey(orders)
+    assert len(frontier.pages) == 3
+    assert frontier.exchanges.report(0, wants=0).taken == 5
     visit = frontier.visit()
     assert visit is not None
     found = []
@@ -579,73 +603,73 @@ def test_several__what_comes_becomes_pages(make: Any) -> None:
 def test_several__after_a_restart_what_was_checked_out_is_held(make: Any) -> None:
     """What was not applied is sent again; what was taken in and not committed is asked for again."""
     frontier = one_of_several(make, "mine.example")
-    frontier.offer("http://other.example/", Kind.A, 1, 7)
-    frontier.commit(marks={})
-    frontier.obey(Orders(messages=[Message(groups=["lost.example"])], taken=2))
+    frontier.discovery.offer("http://other.example/", Kind.A, 1, UrlId(7))
+    frontier.commits.commit(marks={})
+    frontier.exchanges.obey(Orders(messages=[Message(groups=["lost.example"])], taken=2))
     again = make(politeness=NO_WAIT)
-    again.recover(Begun(2, 0, alone=False))
+    again.commits.recover(Begun(2, 0, alone=False))
     assert again.holdings.groups == {"mine.example"}
-    report = again.report(0, wants=0)
+    report = again.exchanges.report(0, wants=0)
     assert (report.incarnation, report.taken, report.settled) == (2, 1, 0)
     assert [list(batch.notices) for batch in report.batches] == [["other.example"]]
     once_more = make(politeness=NO_WAIT)
-    once_more.recover(Begun(3, report.batches[0].number, alone=False))
-    assert once_more.report(0, wants=0).batches == []
+    once_more.commits.recover(Begun(3, report.batches[0].number, alone=False))
+    assert once_more.exchanges.report(0, wants=0).batches == []
 
 
 def test_several__groups_are_wanted_while_too_few_sites_are_at_hand(make: Any) -> None:
     """Enough for all connections, and no more; none when nothing may be fetched."""
     frontier = one_of_several(make, politeness=Politeness(wait=0.0, connections=5))
-    assert frontier.wants == 10
+    assert frontier.exchanges.wants == 10
     for number in range(6):
-        frontier.obey(Orders(messages=[Message(groups=[f"s{number}.example"])], taken=number + 2))
-        frontier.offer(f"http://s{number}.example/", Kind.A, 1, 7)
-    assert frontier.wants == 0
-    assert frontier.report(0, wants=9).wants == 9
-    frontier.allowance = 0
-    assert frontier.report(0, wants=9).wants == 0
-    assert frontier.report(0, wants=9).idle
+        frontier.exchanges.obey(Orders(messages=[Message(groups=[f"s{number}.example"])], taken=number + 2))
+        frontier.discovery.offer(f"http://s{number}.example/", Kind.A, 1, UrlId(7))
+    assert frontier.exchanges.wants == 0
+    assert frontier.exchanges.report(0, wants=9).wants == 9
+    frontier.pace.allowance = 0
+    assert frontier.exchanges.report(0, wants=9).wants == 0
+    assert frontier.exchanges.report(0, wants=9).idle
 
 
 def test_alone__every_group_is_ours_and_claimed(make: Any) -> None:
     """Nothing is sent anywhere but the claim."""
     frontier = make(politeness=NO_WAIT)
-    frontier.recover(Begun(1, 0, alone=True))
-    frontier.offer("http://a.example/", Kind.A, 1, 7)
-    frontier.offer("http://www.b.example/", Kind.A, 1, 7)
-    assert frontier.known == 2
-    frontier.commit(marks={})
-    (batch,) = frontier.report(0, wants=0).batches
+    frontier.commits.recover(Begun(1, 0, alone=True))
+    frontier.discovery.offer("http://a.example/", Kind.A, 1, UrlId(7))
+    frontier.discovery.offer("http://www.b.example/", Kind.A, 1, UrlId(7))
+    assert len(frontier.pages) == 2
+    frontier.commits.commit(marks={})
+    (batch,) = frontier.exchanges.report(0, wants=0).batches
     assert (batch.claimed, batch.notices) == (["a.example", "b.example"], {})
 
 
 def test_report__idle_is_who_can_do_nothing_by_itself(make: Any, clock: VirtualClock) -> None:
     """Not while a visit is under way, a site rests, a page is to be tried again or one is ready."""
     frontier = make(retries=Retries(retry_pauses=(60.0,)))
-    assert frontier.report(0, wants=1).idle
+    assert frontier.exchanges.report(0, wants=1).idle
     frontier.add_seed("http://a.example/1")
     frontier.add_seed("http://a.example/2")
-    frontier.commit(marks={})
-    assert not frontier.report(0, wants=1).idle
+    frontier.commits.commit(marks={})
+    assert not frontier.exchanges.report(0, wants=1).idle
     visit, turn = take(frontier)
-    assert not frontier.report(0, wants=1).idle
+    assert not frontier.exchanges.report(0, wants=1).idle
     frontier.enter(visit, "192.0.2.1")
     frontier.settle(visit, turn, Reason.STATUS_5XX)
     frontier.leave(visit)
-    assert not frontier.report(0, wants=1).idle
+    assert not frontier.exchanges.report(0, wants=1).idle
     clock.advance(2.0)
     visit, turn = take(frontier)
     frontier.settle(visit, turn, None)
     frontier.leave(visit)
-    assert frontier.report(0, wants=1).pending == 1
-    assert not frontier.report(0, wants=1).idle, "a page is to be tried again"
+    assert frontier.exchanges.report(0, wants=1).pending == 1
+    assert not frontier.exchanges.report(0, wants=1).idle, "a page is to be tried again"
     clock.advance(60.0)
     visit, turn = take(frontier)
     frontier.settle(visit, turn, None)
     frontier.leave(visit)
     clock.advance(60.0)
     assert frontier.visit() is None
-    assert frontier.report(0, wants=1).idle
+    assert frontier.exchanges.report(0, wants=1).idle
 
 
 def test_report__a_rest_with_no_page_behind_it_is_no_work(make: Any, clock: VirtualClock) -> None:
@@ -653,33 +677,33 @@ def test_report__a_rest_with_no_page_behind_it_is_no_work(make: Any, clock: Virt
     frontier = make()
     frontier.add_seed("http://a.example/1")
     frontier.add_seed("http://a.example/2")
-    frontier.commit(marks={})
+    frontier.commits.commit(marks={})
     for last in (False, True):
         visit, turn = take(frontier)
         frontier.enter(visit, "192.0.2.1")
         frontier.settle(visit, turn, None)
         frontier.leave(visit)
-        assert frontier.report(0, wants=1).idle is last
+        assert frontier.exchanges.report(0, wants=1).idle is last
         if not last:
             clock.advance(5.0)
     frontier.schedule.send(visit.site, Errand("http://a.example/robots.txt", 1, "b.example", "http"), clock.now())
-    assert not frontier.report(0, wants=1).idle
+    assert not frontier.exchanges.report(0, wants=1).idle
 
 
 def test_report__with_links_that_are_not_yet_sent_nobody_is_idle(make: Any) -> None:
     """The last page may end while a commit is being written: what it leads to is part of the next one."""
     frontier = one_of_several(make)
-    frontier.commit(marks={})
-    assert frontier.report(0, wants=1).idle
-    frontier.pack(marks={}, counts=b"")
-    frontier.offer("http://other.example/", Kind.A, 1, 7)
-    frontier.write(sync=False)
-    frontier.written()
-    report = frontier.report(0, wants=1)
+    frontier.commits.commit(marks={})
+    assert frontier.exchanges.report(0, wants=1).idle
+    frontier.commits.pack(marks={}, counts=b"")
+    frontier.discovery.offer("http://other.example/", Kind.A, 1, UrlId(7))
+    frontier.commits.write(sync=False)
+    frontier.commits.written()
+    report = frontier.exchanges.report(0, wants=1)
     assert report.batches == []
     assert not report.idle
-    frontier.commit(marks={})
-    report = frontier.report(0, wants=1)
+    frontier.commits.commit(marks={})
+    report = frontier.exchanges.report(0, wants=1)
     assert [list(batch.notices) for batch in report.batches] == [["other.example"]]
     assert report.idle
 
@@ -687,36 +711,36 @@ def test_report__with_links_that_are_not_yet_sent_nobody_is_idle(make: Any) -> N
 def test_report__with_a_scope_that_is_not_yet_sent_nobody_is_idle(make: Any) -> None:
     """Others may have links that wait for it."""
     frontier = one_of_several(make, selection=Selection(scope="site"))
-    frontier.commit(marks={})
+    frontier.commits.commit(marks={})
     frontier.admit("http://moved.example/")
-    assert not frontier.report(0, wants=1).idle
-    frontier.commit(marks={})
-    assert frontier.report(0, wants=1).idle
+    assert not frontier.exchanges.report(0, wants=1).idle
+    frontier.commits.commit(marks={})
+    assert frontier.exchanges.report(0, wants=1).idle
 
 
 def test_report__starved_is_who_has_pages_and_no_leave_to_fetch_them(make: Any, clock: VirtualClock) -> None:
     """Also while its site rests; not who has nothing to fetch, nor who has leave."""
     frontier = make()
-    frontier.allowance = 0
-    assert not frontier.report(0, wants=1).starved
+    frontier.pace.allowance = 0
+    assert not frontier.exchanges.report(0, wants=1).starved
     frontier.add_seed("http://a.example/1")
     frontier.add_seed("http://a.example/2")
-    assert frontier.report(0, wants=1).starved
-    frontier.allowance = 1
-    assert not frontier.report(0, wants=1).starved
+    assert frontier.exchanges.report(0, wants=1).starved
+    frontier.pace.allowance = 1
+    assert not frontier.exchanges.report(0, wants=1).starved
     visit, turn = take(frontier)
     frontier.enter(visit, "192.0.2.1")
     frontier.settle(visit, turn, None)
     frontier.leave(visit)
-    assert frontier.report(0, wants=1).starved
-    frontier.allowance = None
-    assert not frontier.report(0, wants=1).starved
+    assert frontier.exchanges.report(0, wants=1).starved
+    frontier.pace.allowance = None
+    assert not frontier.exchanges.report(0, wants=1).starved
     clock.advance(2.0)
     visit, turn = take(frontier)
     frontier.settle(visit, turn, None)
     frontier.leave(visit)
-    frontier.allowance = 2
-    assert not frontier.report(0, wants=1).starved
+    frontier.pace.allowance = 2
+    assert not frontier.exchanges.report(0, wants=1).starved
 
 
 def test_report__says_when_sites_change_lists(make: Any) -> None:
@@ -724,9 +748,9 @@ def test_report__says_when_sites_change_lists(make: Any) -> None:
     frontier = make(politeness=NO_WAIT, retries=Retries(retry_pauses=()))
 
     def lists() -> list[dict[str, int]]:
-        frontier.commit(marks={})
-        batches = frontier.report(0, wants=0).batches
-        frontier.obey(Orders(applied=batches[-1].number if batches else 0))
+        frontier.commits.commit(marks={})
+        batches = frontier.exchanges.report(0, wants=0).batches
+        frontier.exchanges.obey(Orders(applied=batches[-1].number if batches else 0))
         return [batch.lists for batch in batches if batch.lists]
 
     frontier.add_seed("http://a.example/1")
@@ -744,7 +768,7 @@ def test_report__says_when_sites_change_lists(make: Any) -> None:
     visit.pause = frontier.failed(visit.site)
     frontier.leave(visit)
     assert lists() == [{"b.example": SET_ASIDE}]
-    assert frontier.report(0, wants=0).aside == 1
+    assert frontier.exchanges.report(0, wants=0).aside == 1
 
 
 def test_obey__the_blacklist_holds_for_links_and_for_pages_that_wait(make: Any) -> None:
@@ -752,26 +776,26 @@ def test_obey__the_blacklist_holds_for_links_and_for_pages_that_wait(make: Any) 
     frontier = make(politeness=NO_WAIT)
     frontier.add_seed("http://a.example/1")
     frontier.add_seed("http://b.example/1")
-    frontier.obey(Orders(rules=["a.example"], rules_at=3))
-    assert frontier.offer("http://a.example/2", Kind.A, 1, 7) is Reason.BLACKLISTED
-    frontier.obey(Orders(rules_at=3))
-    assert frontier.offer("http://a.example/3", Kind.A, 1, 7) is Reason.BLACKLISTED
+    frontier.exchanges.obey(Orders(rules=["a.example"], rules_at=3))
+    assert frontier.discovery.offer("http://a.example/2", Kind.A, 1, UrlId(7)) is Reason.BLACKLISTED
+    frontier.exchanges.obey(Orders(rules_at=3))
+    assert frontier.discovery.offer("http://a.example/3", Kind.A, 1, UrlId(7)) is Reason.BLACKLISTED
     assert crawl_order(frontier) == ["http://b.example/1"]
-    assert frontier.refused[Reason.BLACKLISTED] == 1
-    assert frontier.report(0, wants=0).rules == 3
-    frontier.obey(Orders(rules=[], rules_at=4))
-    assert frontier.offer("http://a.example/3", Kind.A, 1, 7) is None
+    assert frontier.discovery.refused[Reason.BLACKLISTED] == 3  # two links, and a page that waited
+    assert frontier.exchanges.report(0, wants=0).rules == 3
+    frontier.exchanges.obey(Orders(rules=[], rules_at=4))
+    assert frontier.discovery.offer("http://a.example/3", Kind.A, 1, UrlId(7)) is None
 
 
 def test_obey__scope_that_others_let_in_is_let_in_here(make: Any) -> None:
     """It is not told to others again."""
     frontier = make(politeness=NO_WAIT, selection=Selection(scope="site"))
     frontier.add_seed("http://a.example/")
-    frontier.obey(Orders(scope=["http://moved.example/"], scope_at=9))
-    assert frontier.offer("http://moved.example/x", Kind.A, 1, 7) is None
-    assert frontier.report(0, wants=0).scope == 9
-    frontier.commit(marks={})
-    (batch,) = frontier.report(0, wants=0).batches
+    frontier.exchanges.obey(Orders(scope=["http://moved.example/"], scope_at=9))
+    assert frontier.discovery.offer("http://moved.example/x", Kind.A, 1, UrlId(7)) is None
+    assert frontier.exchanges.report(0, wants=0).scope == 9
+    frontier.commits.commit(marks={})
+    (batch,) = frontier.exchanges.report(0, wants=0).batches
     assert "http://moved.example/" not in batch.scope
 
 
@@ -780,9 +804,9 @@ def test_obey__a_pause_and_a_speed_hold_back_visits_and_turns(make: Any, clock: 
     frontier = make(politeness=Politeness(wait=0.0, per_visit=10, margin=0.0))
     for number in range(20):
         frontier.add_seed(f"http://s{number % 2}.example/{number}")
-    frontier.obey(Orders(paused=True))
+    frontier.exchanges.obey(Orders(paused=True))
     assert frontier.visit() is None
-    frontier.obey(Orders(speed=(1.0, None)))
+    frontier.exchanges.obey(Orders(speed=(1.0, None)))
     assert frontier.visit() is None
     times: list[float] = []
     while len(times) < 5:
@@ -795,9 +819,9 @@ def test_obey__a_pause_and_a_speed_hold_back_visits_and_turns(make: Any, clock: 
                 frontier.settle(visit, turn, None)
             frontier.leave(visit)
     assert times == [pytest.approx(1001.0 + number, abs=0.01) for number in range(5)]
-    assert frontier.report(0, wants=0).hungry
-    assert not frontier.report(0, wants=0).hungry, "it is said once"
-    frontier.obey(Orders())
+    assert frontier.exchanges.report(0, wants=0).hungry
+    assert not frontier.exchanges.report(0, wants=0).hungry, "it is said once"
+    frontier.exchanges.obey(Orders())
     assert len(crawl_order(frontier)) == 15
 
 
@@ -815,15 +839,15 @@ def test_obey__a_second_pass_is_made_once(make: Any) -> None:
         return str(visit.site.name)
 
     assert fail() == "dead.example"
-    frontier.obey(Orders(second_pass=0))
+    frontier.exchanges.obey(Orders(second_pass=0))
     assert frontier.schedule.aside == 1
-    frontier.obey(Orders(second_pass=1))
+    frontier.exchanges.obey(Orders(second_pass=1))
     assert frontier.schedule.aside == 0
     assert fail() == "dead.example"
     assert fail() == "late.example"
-    frontier.obey(Orders(second_pass=1))
+    frontier.exchanges.obey(Orders(second_pass=1))
     assert frontier.schedule.aside == 1
-    frontier.obey(Orders(second_pass=2))
+    frontier.exchanges.obey(Orders(second_pass=2))
     assert frontier.schedule.aside == 0
 
 
@@ -831,19 +855,19 @@ def test_obey__an_old_second_pass_lets_nothing_in(make: Any) -> None:
     """A worker that starts again begins to count where the global frontier is."""
     options: dict[str, Any] = {"politeness": NO_WAIT, "retries": Retries(retry_pauses=())}
     frontier = make(**options)
-    frontier.recover(Begun(1, 0, alone=True, second_pass=1))
+    frontier.commits.recover(Begun(1, 0, alone=True, second_pass=1))
     frontier.add_seed("http://dead.example/1")
     visit, _ = take(frontier)
     visit.pause = frontier.failed(visit.site)
     frontier.leave(visit)
-    frontier.commit(marks={}, clean=True)
+    frontier.commits.commit(marks={}, clean=True)
     frontier.add_seed("http://alive.example/1")
     again = make(**options)
-    again.recover(Begun(2, 0, alone=True, second_pass=1))
+    again.commits.recover(Begun(2, 0, alone=True, second_pass=1))
     assert again.schedule.aside == 1
-    again.obey(Orders(second_pass=1))
+    again.exchanges.obey(Orders(second_pass=1))
     assert again.schedule.aside == 1
-    again.obey(Orders(second_pass=2))
+    again.exchanges.obey(Orders(second_pass=2))
     assert again.schedule.aside == 0
 
 
@@ -868,11 +892,11 @@ def test_clock__that_is_set_back_between_runs_makes_no_site_wait_for_it(make: An
     first.enter(visit, "192.0.2.1")
     first.settle(visit, turn, None)
     first.leave(visit)
-    first.commit(marks={}, clean=True)
+    first.commits.commit(marks={}, clean=True)
     clock.ahead = 0.0
     again = make(clock=clock)
-    again.recover()
-    assert again.set_back == pytest.approx(86_400.0)
+    again.commits.recover()
+    assert again.commits.set_back == pytest.approx(86_400.0)
     clock.advance(2.1)
     visit, turn = take(again)
     assert turn.url == "http://a.example/2"
@@ -887,7 +911,7 @@ def test_clock__that_jumps_in_a_run_changes_no_wait(make: Any, jump: float) -> N
         frontier.add_seed(f"http://a.example/{number}")
     visit, turn = take(frontier)
     frontier.enter(visit, "192.0.2.1")
-    frontier.learn_robots(visit.site, "http", b"")
+    frontier.robots.learn(visit.site, "http", b"")
     frontier.settle(visit, turn, None)
     frontier.leave(visit)
     clock.ahead = jump
@@ -896,51 +920,53 @@ def test_clock__that_jumps_in_a_run_changes_no_wait(make: Any, jump: float) -> N
     assert frontier.visit() is None
     clock.advance(0.1)
     assert frontier.visit() is not None
-    assert frontier.robots_due(visit.site, "http")
+    assert frontier.robots.due(visit.site, "http")
 
 
 def test_keep__what_was_given_away_in_a_lost_commit_is_not_ours(make: Any) -> None:
     """The global frontier has applied a batch that our log lost: a group that it says is another's is not visited."""
     begun = Begun(1, 0, alone=False)
     first = make()
-    first.recover(begun)
-    first.obey(Orders(messages=[Message(groups=["a.example", "b.example"], notices=[link("a"), link("b")])], taken=1))
-    first.commit(marks={})
+    first.commits.recover(begun)
+    first.exchanges.obey(
+        Orders(messages=[Message(groups=["a.example", "b.example"], notices=[link("a"), link("b")])], taken=1)
+    )
+    first.commits.commit(marks={})
     again = make()
-    again.recover(Begun(2, 1, alone=False))
-    assert not again.behind
+    again.commits.recover(Begun(2, 1, alone=False))
+    assert not again.exchanges.mail.behind
     again = make()
-    again.recover(Begun(2, 2, alone=False))
-    assert again.behind
-    again.keep({"b.example", "c.example"})
+    again.commits.recover(Begun(2, 2, alone=False))
+    assert again.exchanges.mail.behind
+    again.exchanges.keep({"b.example", "c.example"})
     assert again.holdings.groups == {"b.example"}
-    assert list(again.found.numbers) == ["b.example"]
+    assert list(again.sites.numbers) == ["b.example"]
     assert again.schedule.pending == 1
     assert [sent.url for sent in again.holdings.notices["a.example"]] == ["http://a.example/"]
-    again.commit(marks={})
+    again.commits.commit(marks={})
     third = make()
-    third.recover(Begun(3, 2, alone=False))
+    third.commits.recover(Begun(3, 2, alone=False))
     assert third.holdings.groups == {"b.example"}
     assert third.schedule.pending == 1
-    third.obey(Orders(messages=[Message(groups=["a.example"], notices=[link("a")])], taken=2))
+    third.exchanges.obey(Orders(messages=[Message(groups=["a.example"], notices=[link("a")])], taken=2))
     assert third.schedule.pending == 2, "should it come back, its pages are new"
 
 
 def link(name: str) -> Found:
     """A link to a home page."""
-    return Found(f"http://{name}.example/", Kind.A, 1, 1)
+    return Found(f"http://{name}.example/", Kind.A, 1, UrlId(1))
 
 
 def test_message__is_taken_in_bit_by_bit_and_counts_when_all_of_it_is(make: Any) -> None:
     """Others have their turn in between; a worker that dies there is given the message again."""
     frontier = make()
-    frontier.recover(Begun(1, 0, alone=False))
-    links: list[Notice] = [Found(f"http://a.example/{number}", Kind.A, 1, 1) for number in range(1000)]
-    bits = frontier.obeying(Orders(messages=[Message(groups=["a.example"], notices=links)], taken=7))
+    frontier.commits.recover(Begun(1, 0, alone=False))
+    links: list[Notice] = [Found(f"http://a.example/{number}", Kind.A, 1, UrlId(1)) for number in range(1000)]
+    bits = frontier.exchanges.obeying(Orders(messages=[Message(groups=["a.example"], notices=links)], taken=7))
     known = []
     for _ in bits:
-        known.append(frontier.known)
-        assert frontier.report(0, wants=0).taken == 0
+        known.append(len(frontier.pages))
+        assert frontier.exchanges.report(0, wants=0).taken == 0
     assert max(after - before for before, after in itertools.pairwise([0, *known, 1000])) <= 64
-    assert frontier.known == 1000
-    assert frontier.report(0, wants=0).taken == 7
+    assert len(frontier.pages) == 1000
+    assert frontier.exchanges.report(0, wants=0).taken == 7

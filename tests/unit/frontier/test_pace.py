@@ -75,7 +75,7 @@ def test_speed__is_read_as_it_is_written(text: str, rules: tuple[Hours, ...]) ->
 )
 def test_speed__that_is_none_is_refused(text: str) -> None:
     """With the part that cannot be read, and how one is written."""
-    with pytest.raises(UsageError, match="this is no speed") as caught:
+    with pytest.raises(UsageError, match="not a valid speed") as caught:
         Speed.parse(text)
     assert caught.value.where == text.rpartition(";")[2].strip()
     assert "200 pages/s" in caught.value.todo
@@ -86,7 +86,7 @@ def test_speed__that_is_none_is_refused(text: str) -> None:
 )
 def test_hours__that_are_none_of_a_day_are_refused(hours: str) -> None:
     """With what was given, and how they are written."""
-    with pytest.raises(UsageError, match="these are no hours of a day") as caught:
+    with pytest.raises(UsageError, match="not a valid time range") as caught:
         Speed.parse(f"9 pages/s; {hours} 5 pages/s")
     assert caught.value.where == f"{hours} 5 pages/s"
     assert "22:00-06:00" in caught.value.todo

@@ -12,9 +12,20 @@ import pytest
 from tests.unit.frontier.conftest import parsed
 
 from weft.clock import VirtualClock
-from weft.frontier.local import LocalFrontier
-from weft.frontier.log import Commit, FrontierLog
-from weft.frontier.parcels import DONE, PENDING, REFUSED, RETRY, Content, disturbed, pages_of, parcels_of, unpacked
+from weft.frontier.durable.log import Commit, FrontierLog
+from weft.frontier.durable.memory import RobotsRecord, SiteMemory
+from weft.frontier.durable.parcels import (
+    DONE,
+    PENDING,
+    REFUSED,
+    RETRY,
+    Content,
+    disturbed,
+    pages_of,
+    parcels_of,
+    unpacked,
+)
+from weft.frontier.local.frontier import LocalFrontier
 from weft.frontier.politeness import Politeness
 from weft.frontier.scope import Selection
 from weft.frontier.shared.contract import (
@@ -32,8 +43,7 @@ from weft.frontier.shared.contract import (
     SharedFrontier,
 )
 from weft.frontier.shared.opening import create_frontier, open_frontier
-from weft.frontier.sites import RobotsRecord, SiteMemory
-from weft.model import Kind, Reason
+from weft.model import NO_ID, Kind, PageNumber, Reason, SiteNumber, UrlId
 from weft.ordering.priority import Priority
 from weft.store.files import Mark
 from weft.urls import fingerprint, registered_domain, site_of
@@ -45,7 +55,7 @@ ROBOTS = b"User-agent: *\nDisallow: /private/\n"
 def send(parcels: Iterable[Parcel], frontier: LocalFrontier, links: Iterable[Found] = ()) -> None:
     """Have a frontier take parcels in, as it does when groups are checked out."""
     parcels = list(parcels)
-    frontier.obey(Orders(messages=[Message([parcel.group for parcel in parcels], list(links), parcels)]))
+    frontier.exchanges.obey(Orders(messages=[Message([parcel.group for parcel in parcels], list(links), parcels)]))
 
 
 def states(content: Content) -> dict[str, int]:
@@ -92,8 +102,8 @@ def one_of_each(frontier: LocalFrontier, clock: VirtualClock) -> None:
     frontier.enter(visit, "192.0.2.1")
     turn = frontier.turn(visit)
     assert turn is not None
-    frontier.learn_robots(visit.site, "http", ROBOTS)
-    frontier.found.follow(visit.site, turn, parsed(turn.url, "/found", "http://static.a.example/x"))
+    frontier.robots.learn(visit.site, "http", ROBOTS)
+    frontier.discovery.follow(visit.site, turn, parsed(turn.url, "/found", "http://static.a.example/x"))
     frontier.settle(visit, turn, None)
     turn = frontier.turn(visit)
     assert turn is not None
@@ -109,7 +119,7 @@ def test_round_trip__keeps_every_page_state_retry_and_robots(make: Any, clock: V
     """What a worker knew of its groups is what the next one knows, now and after a restart of its own."""
     first = make(politeness=Politeness(wait=2.0, per_visit=5, margin=0.0))
     one_of_each(first, clock)
-    first.commit(marks={}, clean=True)
+    first.commits.commit(marks={}, clean=True)
     before = contents(tmp_path / "frontier.log")
     assert states(before["a.example"]) == {
         "http://www.a.example/done": DONE,
@@ -126,17 +136,17 @@ def test_round_trip__keeps_every_page_state_retry_and_robots(make: Any, clock: V
     }
     second = make(path=tmp_path / "second.log")
     second.holdings.alone = False
-    second.obey(Orders(messages=[Message(["c.example"], [Found("http://c.example/", Kind.A, 1, 1)])]))
+    second.exchanges.obey(Orders(messages=[Message(["c.example"], [Found("http://c.example/", Kind.A, 1, UrlId(1))])]))
     send(parcels_of(tmp_path / "frontier.log"), second)
     assert second.schedule.pending == first.schedule.pending + 1
-    second.commit(marks={}, clean=True)
+    second.commits.commit(marks={}, clean=True)
     after = contents(tmp_path / "second.log")
     for group in ("a.example", "b.example"):
         assert comparable(after[group]) == comparable(before[group])
     robots = msgspec.msgpack.decode(after["a.example"].sites[0].robots["http"], type=RobotsRecord)
     assert robots.body == ROBOTS
     third = make(path=tmp_path / "second.log")
-    assert third.recover() is not None
+    assert third.commits.recover() is not None
     assert third.schedule.pending == second.schedule.pending
     assert third.holdings.groups == {"a.example", "b.example", "c.example"}
 
@@ -145,7 +155,7 @@ def test_load__site_rests_as_it_would_have(make: Any, clock: VirtualClock, tmp_p
     """A site that is handed over is not visited before its wait is over, and then with what is known of it."""
     first = make(politeness=Politeness(wait=2.0, per_visit=5, margin=0.0))
     one_of_each(first, clock)
-    first.commit(marks={}, clean=True)
+    first.commits.commit(marks={}, clean=True)
     second = make(path=tmp_path / "second.log")
     send((parcel for parcel in parcels_of(tmp_path / "frontier.log") if parcel.group == "a.example"), second)
     assert second.visit() is None, "the domain was opened just now"
@@ -161,7 +171,7 @@ def test_load__site_rests_as_it_would_have(make: Any, clock: VirtualClock, tmp_p
     visit = second.visit()
     assert visit is not None
     assert (visit.site.name, visit.site.tls, visit.site.fetched) == ("www.a.example", "expired", 1)
-    assert not second.robots_due(visit.site, "http")
+    assert not second.robots.due(visit.site, "http")
     assert second.refusal(visit.site, "http://www.a.example/private/x") is Reason.ROBOTS
 
 
@@ -169,7 +179,7 @@ def test_load__retry_comes_when_it_is_due(make: Any, clock: VirtualClock, tmp_pa
     """A page to be tried again keeps its time and the count of its tries."""
     first = make(politeness=NO_WAIT)
     one_of_each(first, clock)
-    first.commit(marks={}, clean=True)
+    first.commits.commit(marks={}, clean=True)
     second = make(path=tmp_path / "second.log", politeness=NO_WAIT)
     send(parcels_of(tmp_path / "frontier.log"), second)
     urls = []
@@ -191,11 +201,13 @@ def test_load__of_a_worker_that_died_waits_from_now(make: Any, clock: VirtualClo
     """Sites of a worker that did not stop by itself may have been visited just now, those never seen before too."""
     first = make(politeness=Politeness(wait=2.0, per_visit=5, margin=0.0))
     one_of_each(first, clock)
-    first.commit(marks={})
+    first.commits.commit(marks={})
     clock.advance(100.0)
     second = make(path=tmp_path / "second.log")
     send((disturbed(parcel, clock.wall()) for parcel in parcels_of(tmp_path / "frontier.log")), second)
-    second.obey(Orders(messages=[Message(["new.example"], [Found("http://new.example/", Kind.A, 1, 1)])]))
+    second.exchanges.obey(
+        Orders(messages=[Message(["new.example"], [Found("http://new.example/", Kind.A, 1, UrlId(1))])])
+    )
     clock.advance(1.9)
     assert second.visit() is None
     clock.advance(0.1)
@@ -206,7 +218,7 @@ def test_load__is_ignored_when_the_group_is_there_already(make: Any, clock: Virt
     """A message that is delivered again brings nothing back."""
     first = make(politeness=NO_WAIT)
     one_of_each(first, clock)
-    first.commit(marks={}, clean=True)
+    first.commits.commit(marks={}, clean=True)
     parcels = list(parcels_of(tmp_path / "frontier.log"))
     second = make(path=tmp_path / "second.log", politeness=NO_WAIT)
     send(parcels, second)
@@ -216,22 +228,23 @@ def test_load__is_ignored_when_the_group_is_there_already(make: Any, clock: Virt
     assert turn is not None
     second.settle(visit, turn, None)
     second.leave(visit)
-    known, pending = second.known, second.schedule.pending
+    known, pending = len(second.pages), second.schedule.pending
     send(parcels, second)
-    assert (second.known, second.schedule.pending) == (known, pending)
+    assert (len(second.pages), second.schedule.pending) == (known, pending)
 
 
 def test_load__links_that_wait_find_their_pages(make: Any, clock: VirtualClock, tmp_path: Path) -> None:
     """A link that came with the parcel to a page that is in it makes no second page."""
     first = make(politeness=NO_WAIT)
     one_of_each(first, clock)
-    first.commit(marks={}, clean=True)
+    first.commits.commit(marks={}, clean=True)
     second = make(path=tmp_path / "second.log", politeness=NO_WAIT)
     links = [
-        Found(f"http://www.a.example/{path}", Kind.A, 1, 1) for path in ("done", "private/refused", "retry", "new")
+        Found(f"http://www.a.example/{path}", Kind.A, 1, UrlId(1))
+        for path in ("done", "private/refused", "retry", "new")
     ]
     send(parcels_of(tmp_path / "frontier.log"), second, links)
-    assert second.known == first.known + 1
+    assert len(second.pages) == len(first.pages) + 1
 
 
 def test_load__pages_of_a_site_count(make: Any, tmp_path: Path) -> None:
@@ -239,15 +252,15 @@ def test_load__pages_of_a_site_count(make: Any, tmp_path: Path) -> None:
     selection = Selection(scope="all", max_site_pages=3)
     first = make(selection=selection)
     for number in range(2):
-        first.offer(f"http://a.example/{number}", Kind.A, 1, 1)
-    first.offer("http://a.example/picture", Kind.IMAGE, 1, 1)
-    first.commit(marks={}, clean=True)
+        first.discovery.offer(f"http://a.example/{number}", Kind.A, 1, UrlId(1))
+    first.discovery.offer("http://a.example/picture", Kind.IMAGE, 1, UrlId(1))
+    first.commits.commit(marks={}, clean=True)
     second = make(path=tmp_path / "second.log", selection=selection)
     send(parcels_of(tmp_path / "frontier.log"), second)
-    second.offer("http://a.example/2", Kind.A, 1, 1)
-    second.offer("http://a.example/3", Kind.A, 1, 1)
-    assert second.known == 4
-    assert second.found.refused[Reason.SITE_PAGES] == 1
+    second.discovery.offer("http://a.example/2", Kind.A, 1, UrlId(1))
+    second.discovery.offer("http://a.example/3", Kind.A, 1, UrlId(1))
+    assert len(second.pages) == 4
+    assert second.discovery.refused[Reason.SITE_PAGES] == 1
 
 
 def test_load__scores_decide_as_before(make: Any, tmp_path: Path) -> None:
@@ -255,16 +268,16 @@ def test_load__scores_decide_as_before(make: Any, tmp_path: Path) -> None:
     first = make(politeness=NO_WAIT, ordering=Priority())
     chance = random.Random(1)
     for number in range(50):
-        first.offer(f"http://a.example/{number}", Kind.REQUEST, 0, 0, chance.choice((0.0, 1.0, 2.0, 3.0)))
+        first.discovery.offer(f"http://a.example/{number}", Kind.REQUEST, 0, NO_ID, chance.choice((0.0, 1.0, 2.0, 3.0)))
         if number % 7 == 0:
-            first.commit(marks={})
-    first.commit(marks={}, clean=True)
+            first.commits.commit(marks={})
+    first.commits.commit(marks={}, clean=True)
     second = make(path=tmp_path / "second.log", politeness=NO_WAIT, ordering=Priority())
-    second.offer("http://b.example/", Kind.REQUEST, 0, 0, 1.5)
+    second.discovery.offer("http://b.example/", Kind.REQUEST, 0, NO_ID, 1.5)
     send(parcels_of(tmp_path / "frontier.log"), second)
-    second.commit(marks={}, clean=True)
+    second.commits.commit(marks={}, clean=True)
     third = make(path=tmp_path / "second.log", politeness=NO_WAIT, ordering=Priority())
-    third.recover()
+    third.commits.recover()
     expected = order_of(first)["a.example"]
     assert order_of(second)["a.example"] == expected
     assert order_of(third)["a.example"] == expected
@@ -273,16 +286,15 @@ def test_load__scores_decide_as_before(make: Any, tmp_path: Path) -> None:
 def order_of(frontier: LocalFrontier) -> dict[str, list[str]]:
     """By site, in which order its pending pages come; they are gone then."""
     found: dict[str, list[str]] = {}
-    for number, name in enumerate(frontier.found.names):
+    for number, name in enumerate(frontier.sites.names):
         while (page := frontier._heaps.pop(number)) >= 0:
-            found.setdefault(name, []).append(frontier._log.entry(page).url)
+            found.setdefault(name, []).append(frontier.pages.log.entry(page).url)
     return found
 
 
 def retries_of(frontier: LocalFrontier) -> dict[str, tuple[float, int]]:
     """By page to be tried again: when, and how often it was tried."""
-    delayed, entry = frontier.schedule.delayed, frontier._log.entry
-    return {entry(page).url: (at, frontier._pages.attempts[page]) for page, (_, at) in delayed.items()}
+    return {frontier.pages.url_of(PageNumber(page)): known for page, known in frontier.pages.due.times().items()}
 
 
 def wander(frontier: LocalFrontier, chance: random.Random, clock: VirtualClock, steps: int) -> None:
@@ -291,20 +303,20 @@ def wander(frontier: LocalFrontier, chance: random.Random, clock: VirtualClock, 
     for _ in range(steps):
         clock.advance(chance.choice((0.0, 0.5, 30.0)))
         if chance.random() < 0.1:
-            frontier.commit(marks={})
+            frontier.commits.commit(marks={})
         visit = frontier.visit()
         if visit is None:
             continue
         frontier.enter(visit, f"192.0.2.{chance.randrange(3)}")
-        if frontier.robots_due(visit.site, "http"):
-            frontier.learn_robots(visit.site, "http", ROBOTS if chance.random() < 0.5 else None)
+        if frontier.robots.due(visit.site, "http"):
+            frontier.robots.learn(visit.site, "http", ROBOTS if chance.random() < 0.5 else None)
         while (turn := frontier.turn(visit)) is not None:
             links = [
                 f"http://{chance.choice(('', 'www.', 'x.'))}s{chance.randrange(6)}.example/"
                 f"{chance.choice(('', 'private/'))}{chance.randrange(40)}"
                 for _ in range(chance.randrange(6))
             ]
-            frontier.found.follow(visit.site, turn, parsed(turn.url, *links))
+            frontier.discovery.follow(visit.site, turn, parsed(turn.url, *links))
             if chance.random() < 0.1:
                 frontier.give_back(visit, turn)
                 break
@@ -320,18 +332,18 @@ def test_order__within_a_site_is_the_same_elsewhere(make: Any, clock: VirtualClo
     first = make(politeness=NO_WAIT)
     first.add_seed("http://s0.example/")
     wander(first, chance, clock, chance.randrange(80))
-    first.commit(marks={}, clean=True)
+    first.commits.commit(marks={}, clean=True)
     parcels = list(parcels_of(tmp_path / "frontier.log"))
     others = [make(path=tmp_path / f"{number}.log", politeness=NO_WAIT) for number in range(2)]
     for number, parcel in enumerate(parcels):
         send([parcel], others[number % 2])
     for other in others:
-        other.commit(marks={}, clean=True)
+        other.commits.commit(marks={}, clean=True)
     third = make(path=tmp_path / "third.log", politeness=NO_WAIT)
     for number in range(2):
         send(parcels_of(tmp_path / f"{number}.log"), third)
-    assert third.known == first.known
-    assert sum(other.known for other in others) == first.known
+    assert len(third.pages) == len(first.pages)
+    assert sum(len(other.pages) for other in others) == len(first.pages)
     for frontier in (first, *others, third):
         frontier.schedule._advance(clock.now())
     assert retries_of(third) == retries_of(first)
@@ -346,7 +358,7 @@ def test_parcels__have_what_was_committed_and_is_intact(make: Any, tmp_path: Pat
     frontier = make()
     for number in range(3):
         frontier.add_seed(f"http://a.example/{number}")
-        frontier.commit(marks={"pages/part": Mark(number, 0, 0)})
+        frontier.commits.commit(marks={"pages/part": Mark(number, 0, 0)})
     frontier.add_seed("http://b.example/")
 
     def intact(commit: Commit) -> bool:
@@ -362,7 +374,7 @@ def test_parcels__leave_out_what_was_checked_in(tmp_path: Path) -> None:
     log = FrontierLog(tmp_path / "frontier.log")
 
     def page(url: str, site: int) -> None:
-        log.append(fingerprint(url), url, 0, site, 0, Kind.A)
+        log.append(fingerprint(url), url, NO_ID, SiteNumber(site), 0, Kind.A)
 
     page("http://a.example/1", 0)
     page("http://b.example/1", 1)
@@ -384,7 +396,7 @@ def test_parcels__one_for_each_group(make: Any, tmp_path: Path) -> None:
     for name in ("a.example", "www.a.example", "b.co.uk", "x.b.co.uk", "192.0.2.1"):
         frontier.add_seed(f"http://{name}/")
     frontier.holdings.check_out("empty.example")
-    frontier.commit(marks={})
+    frontier.commits.commit(marks={})
     found = contents(tmp_path / "frontier.log")
     assert set(found) == {"a.example", "b.co.uk", "192.0.2.1", "empty.example"}
     for group, content in found.items():
@@ -445,7 +457,9 @@ def test_hand_over__brings_parcels_and_what_was_not_said_yet(build: Build) -> No
     exchange(frontier, 0, wants=10)
     batches = [
         Batch(1, claimed=["z.example", "m.example"], lists={"z.example": BEING_CRAWLED, "m.example": CRAWLED}),
-        Batch(2, notices={"m.example": [Found("http://m.example/x", Kind.A, 1, 1)]}, scope=["http://z.example/"]),
+        Batch(
+            2, notices={"m.example": [Found("http://m.example/x", Kind.A, 1, UrlId(1))]}, scope=["http://z.example/"]
+        ),
     ]
     parcels = [Parcel("a.example", 1, b"a"), Parcel("z.example", 3, b"z"), Parcel("m.example", 0, b"m")]
     lost = frontier.hand_over(0, left(batches=batches, number=2, parcels=parcels, taken=1, pages=7))

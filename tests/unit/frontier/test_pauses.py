@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import WeftError
-from weft.frontier.pauses import Pauses, noted
+from weft.frontier.durable.pauses import Pauses, noted
 
 Synced = list[tuple[str, bytes]]  # by which thread, and what was in the file
 
@@ -91,3 +91,12 @@ def test_pauses__are_not_synced_where_commits_are_not(tmp_path: Path, syncing: C
     pauses.note("a.example", 1e9)
     pauses.close()
     assert not synced
+
+
+def test_pause__is_noted_no_shorter_than_it_was_asked_for(tmp_path: Path) -> None:
+    """A file has milliseconds, a clock has more: a site must not be visited a fraction of one too early."""
+    pauses = Pauses(tmp_path / "frontier.log")
+    until = 1_700_000_000.0001
+    pauses.note("a.example", until)
+    pauses.close()
+    assert until <= noted(tmp_path / "frontier.log")["a.example"] < until + 0.002

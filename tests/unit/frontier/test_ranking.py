@@ -11,12 +11,12 @@ import pytest
 from tests.unit.frontier.conftest import Make, parsed
 
 from weft.frontier.keyed import Keyed
-from weft.frontier.local import LocalFrontier
+from weft.frontier.local.frontier import LocalFrontier
 from weft.frontier.oracle import Oracle, Table
 from weft.frontier.politeness import Politeness
 from weft.frontier.shared.contract import Begun, Found, Limits, Message, Orders, SharedFrontier
 from weft.frontier.shared.opening import create_frontier, open_frontier
-from weft.model import Kind, Turn
+from weft.model import NO_ID, Kind, PageNumber, Turn, UrlId
 from weft.ordering import Scored, ordering_named, ordering_names
 from weft.ordering.known import Known
 from weft.urls import fingerprint, site_of
@@ -44,8 +44,8 @@ def test_score__is_the_same_wherever_links_were_found(
     def one_of_two(group: str) -> LocalFrontier:
         quick = Politeness(wait=0.0, connections=1, per_visit=1, margin=0.0)
         frontier = make(path=tmp_path / group, ordering=ordering_named(ordering), politeness=quick)
-        frontier.recover(Begun(1, 0, alone=False))
-        frontier.obey(Orders(messages=[Message(groups=[group])], taken=1, lent=[("192.0.2.1", 0.0)]))
+        frontier.commits.recover(Begun(1, 0, alone=False))
+        frontier.exchanges.obey(Orders(messages=[Message(groups=[group])], taken=1, lent=[("192.0.2.1", 0.0)]))
         return frontier
 
     here, there = one_of_two("a.example"), one_of_two("b.example")
@@ -55,18 +55,23 @@ def test_score__is_the_same_wherever_links_were_found(
         assert visit is not None
         turn = here.turn(visit)
         assert turn is not None
-        found, _ = here.found.follow(visit.site, turn, parsed(turn.url, *LINKS[turn.url]))
-        here.visited(turn, found)
+        found, _ = here.discovery.follow(visit.site, turn, parsed(turn.url, *LINKS[turn.url]))
+        here.ranking.visited(turn.page, found.keys)
         here.settle(visit, turn, None)
         here.enter(visit, "192.0.2.1")
         here.leave(visit)
         if often:
-            here.commit(marks={})
-    here.commit(marks={})
-    told = [link for batch in here.report(0, wants=0).batches for links in batch.notices.values() for link in links]
+            here.commits.commit(marks={})
+    here.commits.commit(marks={})
+    told = [
+        link
+        for batch in here.exchanges.report(0, wants=0).batches
+        for links in batch.notices.values()
+        for link in links
+    ]
     assert len(told) == (2 + 2 + 2 if often and ordering != "depth" else 3), "one a page and commit"
-    there.obey(Orders(messages=[Message(notices=told)], taken=2))
-    pages = [there._seen.page_of(f"http://b.example/{name}") for name in "xyz"]
+    there.exchanges.obey(Orders(messages=[Message(notices=told)], taken=2))
+    pages = [there.pages.seen.page_of(f"http://b.example/{name}") for name in "xyz"]
     assert there._heaps.arrays.score[pages].tolist() == pytest.approx(WORTH[ordering])
 
 
@@ -74,9 +79,9 @@ def test_score__is_the_same_wherever_links_were_found(
 def test_seed__given_away_by_another_worker_is_scored_as_a_seed(make: Make, ordering: str) -> None:
     """Pages that were given up come without the score of a page that links to them; a seed has none."""
     frontier = make(ordering=ordering_named(ordering), politeness=Politeness(wait=0.0, margin=0.0))
-    frontier.recover(Begun(1, 0, alone=False))
-    seeds = [Found(f"http://{name}.example/", Kind.SEED, 0, 0) for name in "ab"]
-    frontier.obey(Orders(messages=[Message(groups=["a.example", "b.example"], notices=[*seeds])], taken=1))
+    frontier.commits.recover(Begun(1, 0, alone=False))
+    seeds = [Found(f"http://{name}.example/", Kind.SEED, 0, NO_ID) for name in "ab"]
+    frontier.exchanges.obey(Orders(messages=[Message(groups=["a.example", "b.example"], notices=[*seeds])], taken=1))
     assert not np.isnan(frontier._heaps.arrays.site_score[:2]).any()
     for _ in seeds:
         visit = frontier.visit()
@@ -87,12 +92,10 @@ def test_seed__given_away_by_another_worker_is_scored_as_a_seed(make: Make, orde
 # One worker and three, on the same order of visits.
 
 
-class Generous:
+class Generous(Scored):
     """An ordering in plain Python whose rules look at the number of links, and at the score of the page they are on."""
 
     name = "generous"
-    by_size = False
-    scored = True
 
     def found(self, known: Known, page: Any, parent: int, out: int) -> Any:
         """Half of what its parent has, and more where there are few links; a seed has 8."""
@@ -137,8 +140,8 @@ class Crew:
         self.workers: list[LocalFrontier] = []
         for number in range(count):
             worker = make(path=folder / str(number), ordering=ordering, oracle=oracle)
-            worker.recover(self.shared.begin(number))
-            worker.obey(self.shared.exchange(worker.report(number, wants=1 if count > 1 else 9)))
+            worker.commits.recover(self.shared.begin(number))
+            worker.exchanges.obey(self.shared.exchange(worker.exchanges.report(number, wants=1 if count > 1 else 9)))
             self.workers.append(worker)
         self.visited: set[str] = set()
 
@@ -146,22 +149,22 @@ class Crew:
         """Every worker commits and is told what the others found."""
         for _ in range(2):
             for number, worker in enumerate(self.workers):
-                worker.commit(marks={})
-                worker.obey(self.shared.exchange(worker.report(number, wants=0)))
+                worker.commits.commit(marks={})
+                worker.exchanges.obey(self.shared.exchange(worker.exchanges.report(number, wants=0)))
 
     def visit(self, url: str, links: list[str]) -> None:
         """Visit one page, whatever the ordering says."""
-        worker = next(each for each in self.workers if each.knows(url))
-        site = worker.site(worker.found.numbers[site_of(url)])
-        page = worker._seen.page_of(url)
-        assert worker._ranking is not None
-        worker._ranking.catch_up()
+        worker = next(each for each in self.workers if each.pages.knows(url))
+        site = worker.sites[worker.sites.numbers[site_of(url)]]
+        page = worker.pages.seen.page_of(url)
+        assert worker.ranking is not None
+        worker.ranking.catch_up()
         for other in worker._heaps.drain(site.number):
             if other != page:
                 worker._heaps.push(site.number, other)
-        turn = Turn(page, fingerprint(url), url, 0, Kind.A, 1, 1, 0)
-        found, _ = worker.found.follow(site, turn, parsed(url, *links))
-        worker.visited(turn, found)
+        turn = Turn(page, fingerprint(url), url, 0, Kind.A, UrlId(1), 1, 0)
+        found, _ = worker.discovery.follow(site, turn, parsed(url, *links))
+        worker.ranking.visited(turn.page, found.keys)
         self.visited.add(url)
         self.tell()
 
@@ -170,8 +173,8 @@ class Crew:
         self.tell()
         found = {}
         for worker in self.workers:
-            for page in range(worker.known):
-                url = worker.url_of(page)
+            for page in range(len(worker.pages)):
+                url = worker.pages.url_of(PageNumber(page))
                 if url not in self.visited:
                     assert url not in found, "one worker has it"
                     found[url] = float(worker._heaps.arrays.score[page])

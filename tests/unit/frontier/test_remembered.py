@@ -1,78 +1,147 @@
-"""Links that were followed before: what is kept, what is forgotten, and how slowly."""
+"""Links that were followed before: what is known again, where, and what is forgotten."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from weft.frontier import remembered
-from weft.frontier.remembered import Remembered
+from weft.frontier.local.remembered import ID_BITS, Remembered
+from weft.model import Kind
+from weft.parse.links import Link, PageLinks
 
-ORIGIN = "http://a.example"
-
-
-def filled(links: Remembered, site: int, count: int) -> dict[str, int]:
-    """Have so many relative links of a site remembered."""
-    relative = links.of(site, ORIGIN)[0]
-    relative.update((f"/{number}", number + 1) for number in range(count))
-    links.added(count)
-    return relative
-
-
-def test_absolute_links__are_shared_by_all_sites_where_they_mean_the_same() -> None:
-    """Relative ones never are, and another origin of a site has its own."""
-    shared, separate = Remembered(shared=True), Remembered(shared=False)
-    assert shared.of(1, ORIGIN) is shared.of(1, ORIGIN)
-    assert shared.of(1, ORIGIN)[1] is shared.of(2, "http://b.example")[1]
-    assert separate.of(1, ORIGIN)[1] is not separate.of(2, "http://b.example")[1]
-    for links in (shared, separate):
-        assert links.of(1, ORIGIN)[0] is not links.of(2, ORIGIN)[0]
-        assert links.of(1, ORIGIN)[0] is not links.of(1, "https://a.example")[0]
-        assert links.of(1, ORIGIN)[2] is not links.of(1, ORIGIN)[0]
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_links__are_forgotten_when_there_are_too_many(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All at once for who asks, and a few with each page for the processor."""
-    monkeypatch.setattr(remembered, "_MOST", 1000)
-    monkeypatch.setattr(remembered, "_AT_ONCE", 200)
-    links = Remembered(shared=shared)
-    first = filled(links, 1, 600)
-    absolute = links.of(1, ORIGIN)[1]
-    absolute["http://b.example/"] = 7
-    assert links.of(1, ORIGIN)[0] is first
-    second = filled(links, 2, 600)
-    assert links.of(1, ORIGIN)[0] == links.of(2, ORIGIN)[0] == links.of(1, ORIGIN)[1] == {}
-    left = len(first) + len(second) + len(absolute)
-    assert 1201 - 200 <= left < 1201
-    pages = 0
-    while first or second or absolute:
-        links.added(0)
-        pages += 1
-    assert 5 <= pages <= 10
+SECRET = np.array([3, 7], np.uint64)
+BASE = "http://a.example/news/index.html"
+SITE = ("a.example", "http://a.example", "http://a.example/news/", BASE)
+FOLDER = ("a.example", "http://a.example", "http://a.example/", "http://a.example/")
+QUERY = ("a.example", "http://a.example", "http://a.example/news/", f"{BASE}?x")
+OTHER = ("b.example", "http://b.example", "http://b.example/news/", "http://b.example/news/index.html")
+WRITTEN = (
+    "/a",
+    "b",
+    "?c",
+    "http://c.example/",
+    "https://c.example/d",
+    "//c.example/e",
+    "httpx",
+    "http:/",
+    "ü",
+    " ",
+    "\n?c",
+)
 
 
-def test_links__are_let_go_faster_than_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages that have hundreds of new links each do not keep twice what is to be remembered."""
-    monkeypatch.setattr(remembered, "_MOST", 20_000)
-    links = Remembered(shared=True)
-    kept: dict[int, dict[str, int]] = {}
-    most = 0
-    for page in range(400):
-        relative = links.of(1, ORIGIN)[0]
-        kept[id(relative)] = relative
-        relative.update((f"/{page}/{number}", number + 1) for number in range(300))
-        links.added(300)
-        most = max(most, sum(map(len, kept.values())))
-    assert 19_000 < most < 22_000
+def made(*texts: str, kind: int = Kind.A) -> list[Link]:
+    """Links that are texts."""
+    return [(text, int(kind)) for text in texts]
 
 
-def test_links__of_a_site_without_pages_are_let_go() -> None:
-    """Its own; what it shares with others stays."""
-    links = Remembered(shared=True)
-    own = filled(links, 1, 50)
-    links.of(1, ORIGIN)[1]["http://b.example/"] = 7
-    links.forget(1)
-    links.added(0)
-    assert own == {}
-    assert links.of(1, ORIGIN)[0] == {}
-    assert links.of(2, ORIGIN)[1] == {"http://b.example/": 7}
+def on_page(*texts: str) -> PageLinks:
+    """Links of a page; those that are not in ASCII are no spans."""
+    page = b""
+    spans: list[int] = []
+    others: list[Link] = []
+    places: list[int] = []
+    for text in texts:
+        if text.isascii():
+            page += b"<"
+            spans += (len(page), len(page) + len(text))
+            page += text.encode()
+        else:
+            others.append((text, int(Kind.A)))
+            places.append(len(spans) // 2)
+    return PageLinks(page, np.frombuffer(page, np.uint8), np.array(spans, np.int64), others, places)
+
+
+def learn(links: Remembered, *texts: str, at: tuple[str, str, str, str] = SITE, kind: int = Kind.A) -> None:
+    """Have links remembered, each with a number of its own."""
+    _, unknown = links.look_up(made(*texts, kind=kind), *at)
+    links.remember({each.key: each.place + 1 for each in unknown})
+
+
+@pytest.mark.parametrize("form", [made, on_page])
+def test_links__are_known_again_in_whatever_form_a_page_has_them(form: object) -> None:
+    """As spans of the page or as texts; what is not known is told in the order of the page, with its text."""
+    links = Remembered(SECRET, shared=True, ranked=False)
+    learn(links, *WRITTEN)
+    on = form(*WRITTEN, "/new", "ünew", "#top", "/a")  # type: ignore[operator]
+    found, unknown = links.look_up(on, *SITE)
+    assert found == [*range(1, len(WRITTEN) + 1), 0, 0, 0, 1]
+    assert [(each.place, each.written) for each in unknown] == [(len(WRITTEN), "/new"), (len(WRITTEN) + 1, "ünew")]
+    assert list(on) == made(*WRITTEN, "/new", "ünew", "#top", "/a")
+
+
+@pytest.mark.parametrize(
+    ("at", "shared", "known"),
+    [
+        (FOLDER, True, {"/a", "//c.example/e", "http://c.example/", "https://c.example/d"}),
+        (QUERY, True, set(WRITTEN) - {"?c", " ", "\n?c"}),
+        (OTHER, True, {"http://c.example/", "https://c.example/d"}),
+        (OTHER, False, set()),
+    ],
+)
+def test_links__mean_something_relative_to_where_they_are(
+    at: tuple[str, str, str, str], shared: bool, known: set[str]
+) -> None:
+    """A path is the origin's, another link its folder's; a query, and nothing but whitespace, the page's own. An
+    absolute link is the same on every site, where nothing depends on the site.
+    """
+    links = Remembered(SECRET, shared=shared, ranked=False)
+    learn(links, *WRITTEN)
+    found, _ = links.look_up(on_page(*WRITTEN), *at)
+    assert {text for text, target in zip(WRITTEN, found, strict=True) if target} == known
+
+
+def test_parts_and_links_not_followed__are_remembered_apart() -> None:
+    """A part of a page may be let in where a page is not, and what is not followed was never offered."""
+    links = Remembered(SECRET, shared=True, ranked=False)
+    learn(links, "/a", kind=Kind.IMAGE)
+    assert links.look_up(made("/a"), *SITE)[0] == [0]
+    assert links.look_up(made("/a", kind=Kind.STYLE), *SITE)[0] == [1]
+    assert links.look_up(made("/a"), *SITE, followed=False)[0] == [0]
+    assert links.look_up(made("/a", kind=Kind.AREA), *SITE)[0] == [0]
+
+
+def test_links__that_lead_nowhere_are_known_too() -> None:
+    """They are not resolved again."""
+    links = Remembered(SECRET, shared=True, ranked=False)
+    _, unknown = links.look_up(made("mailto:a@b.example"), *SITE)
+    links.remember({unknown[0].key: 0})
+    assert links.look_up(made("mailto:a@b.example"), *SITE) == ([0], [])
+
+
+def test_keys_of_urls__come_back_with_their_ids_where_pages_are_ranked() -> None:
+    """Above them, as they were given."""
+    links = Remembered(SECRET, shared=True, ranked=True)
+    targets = [(1 << 63 | number) << ID_BITS | 1 << 63 | number for number in range(len(WRITTEN))]
+    _, unknown = links.look_up(on_page(*WRITTEN), *SITE)
+    links.remember({each.key: targets[each.place] for each in unknown})
+    assert links.look_up(on_page(*WRITTEN), *SITE) == (targets, [])
+
+
+def test_links__that_are_very_long_are_never_remembered() -> None:
+    """Others beside them are."""
+    links = Remembered(SECRET, shared=True, ranked=False)
+    _, unknown = links.look_up(on_page("/" + 70_000 * "a", "/b"), *SITE)
+    assert [each.key != 0 for each in unknown] == [False, True]
+
+
+def test_links__take_the_place_of_the_oldest_where_there_is_no_room() -> None:
+    """So many are remembered and no more; what is remembered is true, whatever was forgotten."""
+    links = Remembered(SECRET, shared=True, ranked=True, sets=64)
+    texts = [f"/{number}" for number in range(3000)]
+    for begin in range(0, 3000, 10):
+        _, unknown = links.look_up(on_page(*texts[begin : begin + 10]), *SITE)
+        links.remember({each.key: (begin + each.place + 1) << ID_BITS | begin + each.place + 1 for each in unknown})
+    found, unknown = links.look_up(on_page(*texts), *SITE)
+    known = [place for place, target in enumerate(found) if target]
+    assert all(found[place] == (place + 1) << ID_BITS | place + 1 for place in known)
+    assert len(known) == 256 == 3000 - len(unknown)
+    assert min(known) > 2000
+
+
+def test_many_links__of_one_page_fit() -> None:
+    """Room grows with what comes."""
+    links = Remembered(SECRET, shared=True, ranked=False)
+    texts = [f"/{number}" for number in range(5000)]
+    learn(links, *texts, at=(*SITE[:3], BASE + 100_000 * "x"))
+    assert sum(map(bool, links.look_up(on_page(*texts), *SITE)[0])) > 4990

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.frontier.local import LocalFrontier
-from weft.frontier.sites import RobotsRecord, Site, packed_robots
+from weft.clock import VirtualClock
+from weft.frontier.durable.memory import RobotsRecord, packed_robots
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.site import Errand, Site
+from weft.frontier.shared.contract import Begun, Found, Message, Orders, RobotsBrought
+from weft.model import NO_ID, Kind
 from weft.parse.robots import parse_robots
 
 SITES = 20
@@ -20,7 +24,7 @@ def learned(frontier: LocalFrontier) -> list[Site]:
         visit = frontier.visit()
         assert visit is not None
         frontier.turn(visit)
-        frontier.learn_robots(visit.site, "http", BODY % (number + 1))
+        frontier.robots.learn(visit.site, "http", BODY % (number + 1))
         sites.append(visit.site)
     return sites
 
@@ -48,11 +52,11 @@ def test_files__are_kept_read_as_long_as_there_is_room(make: Any) -> None:
     assert [bool(site.robots) for site in sites[-5:]] == [True, False, True, True, True]
     for site in sites:  # before a commit and after it, in the log's memory and on disk
         assert allowed(frontier, site) == (False, True)
-    frontier.pack(marks={}, counts=b"")
+    frontier.commits.pack(marks={}, counts=b"")
     for site in sites:
         assert allowed(frontier, site) == (False, True)
-    frontier.write(sync=False)
-    frontier.written()
+    frontier.commits.write(sync=False)
+    frontier.commits.written()
     for site in sites:
         assert allowed(frontier, site) == (False, True)
     assert read(sites) == 5
@@ -63,12 +67,12 @@ def test_files__of_an_earlier_run_are_read_when_they_are_needed(make: Any) -> No
     """A start reads none of them, however many there are, and knows their delays."""
     first = make()
     learned(first)
-    first.commit(marks={})
+    first.commits.commit(marks={})
     again = make()
-    again.recover()
-    sites = [again.site(again.found.numbers[f"s{number}.example"]) for number in range(SITES)]
+    again.commits.recover()
+    sites = [again.sites[again.sites.numbers[f"s{number}.example"]] for number in range(SITES)]
     assert read(sites) == 0
-    assert not any(again.robots_due(site, "http") for site in sites)
+    assert not any(again.robots.due(site, "http") for site in sites)
     assert [site.crawl_delay for site in sites] == list(range(1, SITES + 1))
     assert all(allowed(again, site) == (False, True) for site in sites)
     assert read(sites) == SITES
@@ -78,14 +82,14 @@ def test_file__that_came_anew_is_the_one_that_counts(make: Any) -> None:
     """Whether the old one is read or not, and in the next run."""
     frontier = make()
     site = learned(frontier)[0]
-    frontier.commit(marks={})
-    frontier.learn_robots(site, "http", b"User-agent: *\nDisallow: /public\n")
+    frontier.commits.commit(marks={})
+    frontier.robots.learn(site, "http", b"User-agent: *\nDisallow: /public\n")
     assert allowed(frontier, site) == (True, False)
     assert site.crawl_delay is None
-    frontier.commit(marks={})
+    frontier.commits.commit(marks={})
     again = make()
-    again.recover()
-    site = again.site(again.found.numbers[site.name])
+    again.commits.recover()
+    site = again.sites[again.sites.numbers[site.name]]
     assert allowed(again, site) == (True, False)
     assert site.crawl_delay is None
 
@@ -101,3 +105,21 @@ def test_delay__of_a_record_for_another_agent_is_looked_up(make: Any) -> None:
     frontier.robots.load(site, {"http": packed_robots(RobotsRecord(0.0, body))})
     assert site.crawl_delay == 7.0
     assert not site.robots
+
+
+def test_file__that_another_worker_brings_is_no_younger_than_now(make: Any, clock: VirtualClock) -> None:
+    """Whose clock is ahead of ours: a file from the future would be asked for again, and brought again, for ever."""
+    frontier = make()
+    frontier.commits.recover(Begun(1, 0, alone=False))
+    frontier.exchanges.obey(
+        Orders(messages=[Message(["a.example"], [Found("http://a.example/", Kind.SEED, 0, NO_ID)])], taken=1)
+    )
+    visit = frontier.visit()
+    frontier.errands.send(Errand("http://b.example/robots.txt", 1, "a.example", "http"))
+    frontier.leave(visit)
+    record = packed_robots(RobotsRecord(clock.wall() + 60.0, b"User-agent: *\nDisallow: /private\n"))
+    frontier.exchanges.obey(Orders(messages=[Message([], [RobotsBrought("a.example", "http", record)])], taken=2))
+    site = frontier.sites[frontier.sites.numbers["a.example"]]
+    assert not site.held
+    assert not frontier.robots.due(site, "http")
+    assert allowed(frontier, site) == (False, True)

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from weft.clock import VirtualClock
-from weft.frontier.local import LocalFrontier
+from weft.frontier.durable.memory import RobotsRecord
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.site import Errand
+from weft.frontier.local.visit import Visit
+from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.politeness import Politeness, Throttle
 from weft.frontier.retries import Retries
-from weft.frontier.schedule import Visit
 from weft.frontier.shared.contract import Begun
-from weft.frontier.sites import Errand, Overrides, RobotsRecord, SiteSettings
 from weft.model import Reason
 
 
@@ -239,12 +241,12 @@ def test_failing_site__is_paused_then_set_aside_then_given_up(make: Any, clock: 
     assert alive is not None
     assert alive.site.name == "alive.example"
     frontier.settle(alive, frontier.turn(alive), None)
-    assert not frontier.idle
+    assert not frontier.exchanges.idle
     frontier.leave(alive)
     clock.advance(1e6)
     assert frontier.visit() is None, "the end of the crawl is for the global frontier to see"
-    frontier.commit(marks={})
-    assert frontier.idle
+    frontier.commits.commit(marks={})
+    assert frontier.exchanges.idle
     assert frontier.schedule.aside == 1
     frontier.schedule.second_pass(clock.now())
     assert frontier.schedule.aside == 0
@@ -255,8 +257,8 @@ def test_failing_site__is_paused_then_set_aside_then_given_up(make: Any, clock: 
     frontier.give_back(last, frontier.turn(last))
     last.pause = frontier.failed(last.site)
     frontier.leave(last)
-    assert frontier.done
-    assert frontier.refused[Reason.SITE_FAILED] > 0
+    assert frontier.schedule.done
+    assert frontier.discovery.refused[Reason.SITE_FAILED] > 0
 
 
 def test_second_pass__keeps_the_waits_of_sites(make: Any, clock: VirtualClock) -> None:
@@ -291,7 +293,7 @@ def stopped(frontier: LocalFrontier, *, clean: bool) -> None:
         frontier.add_seed(f"http://{name}/1")
         frontier.add_seed(f"http://{name}/2")
     finish(frontier, begin(frontier, "192.0.2.1"))
-    frontier.commit(marks={}, clean=clean)
+    frontier.commits.commit(marks={}, clean=clean)
 
 
 def name_of(visit: Visit | None) -> str | None:
@@ -305,7 +307,7 @@ def test_resume__leaves_every_site_alone_for_its_wait(make: Any, clock: VirtualC
     stopped(make(), clean=clean)
     clock.advance(1000.0)
     again = make()
-    again.recover()
+    again.commits.recover()
     assert again.visit() is None
     assert again.next_event() is not None
     clock.advance(1.999)
@@ -319,7 +321,7 @@ def test_resume__after_a_crash_a_crawl_without_waits_begins_at_once(make: Any) -
     options = {"politeness": Politeness(wait=0.0)}
     stopped(make(**options), clean=False)
     again = make(**options)
-    again.recover()
+    again.commits.recover()
     assert again.visit() is not None
 
 
@@ -331,9 +333,9 @@ def test_resume__a_clock_that_jumped_does_not_stop_a_site_for_ever(make: Any, cl
     visit = begin(frontier, "192.0.2.1")
     visit.pause = 1e9
     frontier.leave(visit)
-    frontier.commit(marks={}, clean=True)
+    frontier.commits.commit(marks={}, clean=True)
     again = make(politeness=Politeness(wait=2.0, margin=0.0, retry_after_most=100.0))
-    again.recover()
+    again.commits.recover()
     clock.advance(99.0)
     assert again.visit() is None
     clock.advance(1.0)
@@ -349,12 +351,12 @@ def test_resume__what_was_set_aside_still_is(make: Any, clock: VirtualClock) -> 
     visit.pause = frontier.failed(visit.site)
     frontier.leave(visit)
     assert frontier.schedule.aside == 1
-    frontier.commit(marks={}, clean=True)
+    frontier.commits.commit(marks={}, clean=True)
     again = make(retries=Retries(retry_pauses=()))
-    again.recover()
+    again.commits.recover()
     clock.advance(1e6)
     assert again.visit() is None
-    assert again.idle
+    assert again.exchanges.idle
     assert again.schedule.aside == 1
     again.schedule.second_pass(clock.now())
     assert name_of(again.visit()) == "dead.example"
@@ -367,7 +369,7 @@ def test_resume__what_was_set_aside_still_is(make: Any, clock: VirtualClock) -> 
 def several(make: Any) -> LocalFrontier:
     """A frontier of one of several workers, that holds two groups."""
     frontier: LocalFrontier = make()
-    frontier.recover(Begun(1, 0, alone=False))
+    frontier.commits.recover(Begun(1, 0, alone=False))
     for name in ("a.example", "b.example"):
         frontier.holdings.check_out(name)
         frontier.add_seed(f"http://{name}/1")
@@ -381,13 +383,13 @@ def test_address__must_be_lent_where_there_are_several_workers(several: LocalFro
     assert visit is not None
     turn = several.turn(visit)
     assert turn is not None
-    assert several.schedule.wanted() == []
+    assert several.schedule.throttles.wanted() == []
     assert not several.enter(visit, "192.0.2.1")
     several.give_back(visit, turn)
-    assert several.schedule.wanted() == [("192.0.2.1", False)]
-    assert not several.idle, "it waits for an answer"
+    assert several.schedule.throttles.wanted() == [("192.0.2.1", False)]
+    assert not several.exchanges.idle, "it waits for an answer"
     several.schedule.lend([("192.0.2.1", 0.0)], [], clock.now())
-    assert several.schedule.wanted() == []
+    assert several.schedule.throttles.wanted() == []
     assert begin(several, "192.0.2.1").site is visit.site
 
 
@@ -408,7 +410,7 @@ def test_address__is_not_visited_before_its_time(several: LocalFrontier, clock: 
 def test_address__all_of_its_places_are_used_when_it_is_lent(make: Any, clock: VirtualClock) -> None:
     """Where no gap is kept: as many sites enter as may, though all of them were parked."""
     frontier = make(politeness=Politeness(wait=0.0, per_address=4))
-    frontier.recover(Begun(1, 0, alone=False))
+    frontier.commits.recover(Begun(1, 0, alone=False))
     for number in range(6):
         frontier.holdings.check_out(f"s{number}.example")
         frontier.add_seed(f"http://s{number}.example/")
@@ -431,7 +433,7 @@ def test_address__all_of_its_places_are_used_when_it_is_lent(make: Any, clock: V
 def test_address__sites_that_wait_for_it_come_one_by_one_where_a_gap_is_kept(make: Any, clock: VirtualClock) -> None:
     """The next is woken when the gap behind the one before is over."""
     frontier = make(politeness=Politeness(wait=2.0, per_address=4, margin=0.0))
-    frontier.recover(Begun(1, 0, alone=False))
+    frontier.commits.recover(Begun(1, 0, alone=False))
     for number in range(3):
         frontier.holdings.check_out(f"s{number}.example")
         frontier.add_seed(f"http://s{number}.example/")
@@ -455,21 +457,21 @@ def test_address__is_given_back_when_others_want_it(several: LocalFrontier, cloc
     visit = begin(several, "192.0.2.1")
     several.answered(visit)
     several.schedule.lend([], ["192.0.2.1"], clock.now())
-    assert several.schedule.release_addresses(clock.now(), 0.0) == []
+    assert several.schedule.throttles.release(clock.now(), 0.0) == []
     clock.advance(0.6)
     other = several.visit()
     assert other is not None
     assert not several.enter(other, "192.0.2.1"), "it is wanted back"
     several.leave(visit)
-    ((address, next_visit),) = several.schedule.release_addresses(clock.now(), 5000.0)
+    ((address, next_visit),) = several.schedule.throttles.release(clock.now(), 5000.0)
     assert address == "192.0.2.1"
     assert next_visit >= clock.now() + 5000.0
-    assert several.schedule.wanted() == [("192.0.2.1", False)], "a site still waits there"
-    assert several.schedule.release_addresses(clock.now(), 0.0) == []
+    assert several.schedule.throttles.wanted() == [("192.0.2.1", False)], "a site still waits there"
+    assert several.schedule.throttles.release(clock.now(), 0.0) == []
 
 
 def test_address__that_is_wanted_back_at_once_is_used_once(several: LocalFrontier, clock: VirtualClock) -> None:
-    """Two workers that both wait for an address would else hand it to and fro, and neither get on."""
+    """Two workers that both wait for an address would else hand it back and forth, and neither get on."""
     visit = several.visit()
     assert visit is not None
     turn = several.turn(visit)
@@ -478,7 +480,7 @@ def test_address__that_is_wanted_back_at_once_is_used_once(several: LocalFrontie
     several.give_back(visit, turn)
     several.schedule.lend([("192.0.2.1", clock.now() + 0.2)], ["192.0.2.1"], clock.now())
     clock.advance(0.3)
-    assert several.schedule.release_addresses(clock.now(), 0.0) == [], "it is lent for a visit"
+    assert several.schedule.throttles.release(clock.now(), 0.0) == [], "it is lent for a visit"
     visit = begin(several, "192.0.2.1")
     several.answered(visit)
     clock.advance(1.0)
@@ -486,27 +488,27 @@ def test_address__that_is_wanted_back_at_once_is_used_once(several: LocalFrontie
     assert other is not None
     assert not several.enter(other, "192.0.2.1"), "for one visit"
     several.leave(visit)
-    assert [address for address, _ in several.schedule.release_addresses(clock.now(), 0.0)] == ["192.0.2.1"]
+    assert [address for address, _ in several.schedule.throttles.release(clock.now(), 0.0)] == ["192.0.2.1"]
 
 
 def test_address__that_is_wanted_back_is_not_kept_for_ever(several: LocalFrontier, clock: VirtualClock) -> None:
     """A visit that does not begin in time, for want of a name server perhaps, leaves it to others."""
     several.schedule.lend([("192.0.2.1", clock.now())], ["192.0.2.1"], clock.now())
-    assert several.schedule.release_addresses(clock.now(), 0.0) == []
+    assert several.schedule.throttles.release(clock.now(), 0.0) == []
     clock.advance(5.0)
-    assert several.schedule.release_addresses(clock.now(), 0.0) == [("192.0.2.1", clock.now())]
+    assert several.schedule.throttles.release(clock.now(), 0.0) == [("192.0.2.1", clock.now())]
 
 
 def test_address__that_is_not_used_is_given_back(several: LocalFrontier, clock: VirtualClock) -> None:
     """After a minute; one that this worker has forgotten, because it was started anew, at once when it is wanted."""
     several.schedule.lend([("192.0.2.1", 0.0)], [], clock.now())
-    several.schedule.tidy(clock.now())
+    several.schedule.throttles.tidy(clock.now())
     clock.advance(30.0)
     several.schedule.lend([("192.0.2.2", clock.now())], [], clock.now())
     clock.advance(31.0)
-    assert several.schedule.release_addresses(clock.now(), 0.0) == [("192.0.2.1", clock.now())]
+    assert several.schedule.throttles.release(clock.now(), 0.0) == [("192.0.2.1", clock.now())]
     several.schedule.lend([], ["192.0.2.9"], clock.now())
-    assert several.schedule.release_addresses(clock.now(), 0.0) == [("192.0.2.9", clock.now())]
+    assert several.schedule.throttles.release(clock.now(), 0.0) == [("192.0.2.9", clock.now())]
 
 
 def test_address__of_a_worker_that_is_alone_needs_no_leave(make: Any, clock: VirtualClock) -> None:
@@ -515,8 +517,8 @@ def test_address__of_a_worker_that_is_alone_needs_no_leave(make: Any, clock: Vir
     frontier.add_seed("http://a.example/")
     finish(frontier, begin(frontier, "192.0.2.1"))
     clock.advance(1e6)
-    assert frontier.schedule.wanted() == []
-    assert frontier.schedule.release_addresses(clock.now(), 0.0) == []
+    assert frontier.schedule.throttles.wanted() == []
+    assert frontier.schedule.throttles.release(clock.now(), 0.0) == []
 
 
 # --- errands and throttles ---
@@ -527,7 +529,7 @@ def test_errand__is_run_under_the_other_sites_politeness(make: Any, clock: Virtu
     frontier = make()
     frontier.add_seed("http://a.example/")
     visit = begin(frontier, "192.0.2.1")
-    frontier.send(Errand("http://b.example/robots.txt", 1, visit.site.name, "http"))
+    frontier.errands.send(Errand("http://b.example/robots.txt", 1, visit.site.name, "http"))
     finish(frontier, visit)
     clock.advance(100.0)
     other = frontier.visit()
@@ -535,7 +537,7 @@ def test_errand__is_run_under_the_other_sites_politeness(make: Any, clock: Virtu
     assert other.errand is not None
     assert other.site.name == "b.example"
     assert frontier.visit() is None, "its owner is held"
-    frontier.deliver(other.errand, RobotsRecord(0.0, None))
+    frontier.errands.deliver(other.errand, RobotsRecord(0.0, None))
     frontier.leave(other)
 
 

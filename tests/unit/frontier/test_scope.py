@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from weft.errors import UsageError
+from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.rules import FOUND, answers, candidate
 from weft.frontier.scope import Scope, Selection, twins
-from weft.frontier.sites import Overrides, SiteSettings
 from weft.model import Kind, Reason
 from weft.urls import site_of
 

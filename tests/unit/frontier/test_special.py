@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from weft.frontier.log import Commit
-from weft.frontier.special import Special, Specials
-from weft.model import Reason
+from weft.frontier.durable.log import Commit
+from weft.frontier.local.specials import Specials
+from weft.frontier.special import Special
+from weft.model import Reason, UrlId
 from weft.urls import fingerprint
 
 URL = "http://a.test/login"
@@ -24,8 +25,8 @@ def test_id__of_a_post_has_its_body_in_it() -> None:
         Special({}, b"user=you", repeat=False).id(URL),
         Special({}, b"", repeat=False).id(URL),
         POST.id(URL + "/"),
-        Special({}, None, repeat=True, after=1).id(URL),
-        Special({}, None, repeat=True, after=2).id(URL),
+        Special({}, None, repeat=True, after=UrlId(1)).id(URL),
+        Special({}, None, repeat=True, after=UrlId(2)).id(URL),
     ]
     assert len(set(ids)) == len(ids)
     assert POST.id(URL) == Special({"X": "1"}, b"user=me", repeat=True).id(URL)

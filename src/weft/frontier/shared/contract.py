@@ -24,6 +24,7 @@ from typing import Protocol
 import msgspec
 
 from weft.errors import WeftError
+from weft.model import UrlId
 
 # --- notices: what workers tell each other ---
 
@@ -34,11 +35,12 @@ class Found(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="found")
     url: str
     kind: int
     depth: int
-    via: int  # id of the page where it was found, 0 for a seed
+    via: UrlId  # the page where it was found, `NO_ID` for a seed
     score: float | None = None  # with which the page starts, if it is new; None: as one that was found on no page
     gain: float = 0.0  # what this link, and further ones of the same commit, add to the score of the page
     again: bool = False  # to be fetched again, if its page is done: what came of it then is wanted by now
     steps: int = 0  # redirects in a row that led to it; of a sitemap or a part: such as it above it
+    special: bytes = b""  # how it is asked for, `Special` encoded, where that is not just by its URL
 
 
 class Gain(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="gain"):
@@ -127,6 +129,8 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     hungry: bool = False  # it would be faster if it were let
     scope: int = 0  # how many entries of the scope it knows
     rules: int = 0  # the last change of the blacklist that it knows
+    version: int = 0  # how often it was heard, as far as it knows: a frontier that knows less is an old copy
+    lease: float = 0.0  # seconds from now until which it visits what it holds, if it hears nothing
     statistics: bytes = b""  # for whoever asks, encoded by the worker
 
 
@@ -216,6 +220,7 @@ class WorkerState(msgspec.Struct, frozen=True, kw_only=True):
     pending: int
     heard: float | None  # seconds ago, by the frontier's clock; None: never
     statistics: bytes  # as it sent them
+    lease: float | None = None  # seconds for which it may still visit what it holds; None where that is not kept
 
 
 class Lists(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,11 +265,24 @@ class FrontierAwayError(WeftError):
     """
 
 
+def too_old(worker: int, heard: int, known: int, where: str) -> WeftError:
+    """What to say of a frontier that knows less than it has confirmed."""
+    return WeftError(
+        f"the global frontier is older than what it has confirmed: it heard worker {worker} {heard} times, and knows "
+        f"of {known}; it was put back from a copy, or lost transactions",
+        where=where,
+        todo="stop the crawl; put the newer database back, or have `weft repair` make the frontier anew from the "
+        "crawl's directory",
+    )
+
+
 class Exchanging(Protocol):
     """What a worker does."""
 
-    def begin(self, worker: int) -> Begun:
-        """A worker starts, or starts again: whoever went by its number before is not listened to any more."""
+    def begin(self, worker: int, lease: float = 0.0) -> Begun:
+        """A worker starts, or starts again: whoever went by its number before is not listened to any more. It may visit
+        what it holds for so many seconds before it is heard again.
+        """
         ...
 
     def touch(self, worker: int) -> None:
@@ -299,6 +317,10 @@ class Operating(Protocol):
 
     def resize(self, workers: int) -> None:
         """So many workers belong to the run from now on; those above are told to leave."""
+        ...
+
+    def leave_out(self, worker: int) -> None:
+        """A worker that does not run, and is not started again, belongs to the run no more."""
         ...
 
     def add(self, urls: Iterable[str], again: Container[str] = ()) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
-from weft.frontier.shared.contract import Notice, RobotsBrought
+import msgspec
+
+from weft.frontier.shared.contract import Message, Notice, RobotsBrought
 from weft.urls import registered_domain, site_of
+
+EARLY = 1 << 40  # behind it are the places of groups that were found; before it, of those that were held
 
 
 def group_of(notice: Notice) -> str:
@@ -24,3 +28,18 @@ def by_group(notices: Iterable[Notice]) -> dict[str, list[Notice]]:
     for notice in notices:
         groups.setdefault(group_of(notice), []).append(notice)
     return groups
+
+
+def of_holder(message: Message, held: Container[str]) -> Message:
+    """A message without groups that were given away since: who lost its last commits is given it once more, and they
+    are another's by now.
+
+    >>> of_holder(Message(groups=["a.example", "b.example"]), {"b.example"}).groups
+    ['b.example']
+    """
+    if all(group in held for group in message.groups):
+        return message
+    groups = [group for group in message.groups if group in held]
+    return msgspec.structs.replace(
+        message, groups=groups, parcels=[parcel for parcel in message.parcels if parcel.group in held]
+    )

@@ -77,7 +77,7 @@ class SqliteFrontier:
 
     # What a worker does.
 
-    def begin(self, worker: int) -> Begun:
+    def begin(self, worker: int, lease: float = 0.0) -> Begun:  # noqa: ARG002  nobody asks for it on one machine
         """A worker starts, or starts again."""
         with self._file.transaction() as base:
             row = base.execute(
@@ -132,6 +132,12 @@ class SqliteFrontier:
         """So many workers belong to the run from now on; those above are told to leave."""
         with self._file.transaction() as base:
             _resize(base, workers)
+            base.execute("update workers set idle = 0")
+
+    def leave_out(self, worker: int) -> None:
+        """A worker that does not run, and is not started again, belongs to the run no more."""
+        with self._file.transaction() as base:
+            base.execute("update workers set in_run = 0, incarnation = incarnation + 1 where number = ?", (worker,))
             base.execute("update workers set idle = 0")
 
     def add(self, urls: Iterable[str], again: Container[str] = ()) -> None:
@@ -271,7 +277,7 @@ class SqliteFrontier:
                 return True
         row = self._file.row("select parcel from groups where name = ?", (group,))
         if row is not None and row[0] is not None:
-            from weft.frontier.parcels import unpacked
+            from weft.frontier.durable.parcels import unpacked
 
             content = unpacked(parcel_in(row[0]).content)
             if url in content.urls.decode().split("\n"):
@@ -291,7 +297,8 @@ class SqliteFrontier:
         """Workers that belong to no run and still hold something."""
         rows = self._file.rows(
             "select number from workers where not in_run and (exists (select 1 from groups where holder = number) "
-            "or exists (select 1 from inbox where worker = number)) order by number"
+            "or exists (select 1 from inbox where worker = workers.number) or exists (select 1 from addresses "
+            "where holder = workers.number or wanted = workers.number + 1)) order by number"
         )
         return [number for (number,) in rows]
 

@@ -20,7 +20,9 @@ from weft.frontier.shared.contract import (
     Message,
     Orders,
     Report,
+    too_old,
 )
+from weft.frontier.shared.routing import of_holder
 from weft.frontier.shared.sqlite_file import guarded
 from weft.frontier.shared.sqlite_groups import apply_batch, check_out, inbox
 
@@ -60,13 +62,15 @@ class _Lent(NamedTuple):
 def exchanged(base: sqlite3.Connection, report: Report, now: float, where: Path) -> Orders:
     """Take a worker's report and give it its orders."""
     me = report.worker
-    row = base.execute("select incarnation, applied, in_run from workers where number = ?", (me,)).fetchone()
+    row = base.execute("select incarnation, applied, in_run, version from workers where number = ?", (me,)).fetchone()
     if row is None or row[0] != report.incarnation:
         raise WeftError(
             f"another process goes by the number of worker {me}",
             where=str(where),
             todo="nothing: this one gives way",
         )
+    if report.version > row[3]:
+        raise too_old(me, report.version, row[3], str(where))
     applied = row[1]
     for batch in report.batches:
         if batch.number > applied:
@@ -141,12 +145,18 @@ def _deliver(base: sqlite3.Connection, report: Report) -> tuple[list[Message], i
     """The messages behind the last that was taken in, as many as fit; the number of the last."""
     messages, taken, notices = [], report.taken, 0
     for number, message in inbox(base, report.worker, report.taken):
-        messages.append(message)
+        messages.append(of_holder(message, _held(base, report.worker, message.groups)))
         taken = number
         notices += len(message.notices)
         if notices > _MOST_NOTICES:
             break
     return messages, taken
+
+
+def _held(base: sqlite3.Connection, worker: int, groups: list[str]) -> set[str]:
+    """Those of some groups that a worker holds."""
+    held = "select 1 from groups where name = ? and holder = ?"
+    return {group for group in groups if base.execute(held, (group, worker)).fetchone()}
 
 
 def _lend(base: sqlite3.Connection, report: Report, now: float) -> _Lent:

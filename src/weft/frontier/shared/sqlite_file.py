@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from isal import isal_zlib
 
+from weft.disk import beside
 from weft.errors import WeftError
 from weft.frontier.shared.contract import FrontierAwayError, Message, Notice, Parcel
 from weft.store.files import damaged
@@ -276,19 +277,17 @@ def files_of(place: Path) -> list[Path]:
 @contextmanager
 def new_file(path: Path) -> Iterator[sqlite3.Connection]:
     """Make the file: it is there when what is put into it is complete."""
-    beside = path.with_name(path.name + ".new")
-    beside.unlink(missing_ok=True)
-    try:
-        base = sqlite3.connect(beside, isolation_level=None)
-        base.executescript(_TABLES)
-        base.execute("begin")
-        base.execute(f"pragma user_version = {_FORMAT}")
-        yield base
-        base.execute("commit")
-        base.close()
-    except sqlite3.Error as error:
-        raise _unusable(path, error) from error
-    beside.rename(path)
+    with beside(path) as new:
+        try:
+            base = sqlite3.connect(new, isolation_level=None)
+            base.executescript(_TABLES)
+            base.execute("begin")
+            base.execute(f"pragma user_version = {_FORMAT}")
+            yield base
+            base.execute("commit")
+            base.close()
+        except sqlite3.Error as error:
+            raise _unusable(path, error) from error
 
 
 def _code(error: sqlite3.Error) -> int:

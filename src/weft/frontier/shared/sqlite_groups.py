@@ -12,20 +12,20 @@ from collections.abc import Container, Iterable, Iterator
 from itertools import accumulate, islice
 
 from weft.frontier.shared.contract import Batch, Found, Message, Notice, Parcel, Remains
-from weft.frontier.shared.routing import by_group
+from weft.frontier.shared.routing import EARLY, by_group
 from weft.frontier.shared.sqlite_file import encoded, message_in, notices_in, parcel_in
-from weft.model import Kind
+from weft.model import NO_ID, Kind
 from weft.urls import registered_domain, site_of
 
 _AT_ONCE = 10_000  # links brought in one go
-EARLY = 1 << 40  # behind it are the places of groups that were found; before it, of those that were held
+_MANY = 20_000  # groups: whether more than these are free makes no difference
 _MOST_PARCELS = 4_000_000  # bytes of them in one message, about
 
 
 def plant(base: sqlite3.Connection, urls: Iterable[str], again: Container[str] = ()) -> None:
     """Put seeds in, in their order, and let them into the scope; some are to be fetched again."""
     for url in urls:
-        bring(base, {registered_domain(site_of(url)): [Found(url, Kind.SEED, 0, 0, again=url in again)]})
+        bring(base, {registered_domain(site_of(url)): [Found(url, Kind.SEED, 0, NO_ID, again=url in again)]})
         base.execute("insert or ignore into scope(url) values(?)", (url,))
 
 
@@ -103,10 +103,11 @@ def apply_batch(base: sqlite3.Connection, worker: int, batch: Batch) -> None:
 
 def check_out(base: sqlite3.Connection, worker: int, wants: int, *, by_size: bool) -> None:
     """Give a worker groups: those of the seeds first, and no more than its share of what is there."""
-    free = base.execute("select count(*) from groups where holder is null and waiting > 0").fetchone()[0]
+    workers = base.execute("select count(*) from workers where in_run").fetchone()[0]
+    counted = "select count(*) from (select 1 from groups where holder is null and waiting > 0 limit ?)"
+    free = base.execute(counted, (min(wants * workers, _MANY),)).fetchone()[0]
     if free == 0:
         return
-    workers = base.execute("select count(*) from workers where in_run").fetchone()[0]
     best = "waiting desc" if by_size else "found"
     groups = base.execute(
         f"select name, length(parcel) from groups where holder is null and waiting > 0 order by seed desc, {best} "  # noqa: S608

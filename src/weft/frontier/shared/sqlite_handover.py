@@ -10,9 +10,9 @@ from __future__ import annotations
 import sqlite3
 
 from weft.frontier.shared.contract import CRAWLED, Left, Message, Parcel
-from weft.frontier.shared.routing import by_group
+from weft.frontier.shared.routing import EARLY, by_group
 from weft.frontier.shared.sqlite_file import encoded, guarded
-from weft.frontier.shared.sqlite_groups import EARLY, apply_batch, bring, inbox, plant
+from weft.frontier.shared.sqlite_groups import apply_batch, bring, inbox, plant
 from weft.urls import registered_domain, site_of
 
 
@@ -32,7 +32,8 @@ def hand_over(base: sqlite3.Connection, worker: int, left: Left, now: float) -> 
         scope = base.execute("select url from scope order by id").fetchall()
         plant(base, [url for (url,) in scope if registered_domain(site_of(url)) in gone])
     base.execute("delete from sites where worker = ? and list <> ?", (worker, CRAWLED))
-    base.execute("update addresses set holder = null, wanted = 0 where holder = ?", (worker,))
+    base.execute("update addresses set wanted = 0 where holder = ?1 or wanted = ?1 + 1", (worker,))
+    base.execute("update addresses set holder = null where holder = ?", (worker,))
     base.executemany(
         "insert into addresses(address, not_before) values(?, ?) "
         "on conflict do update set not_before = max(not_before, excluded.not_before)",
@@ -64,7 +65,7 @@ def _return_groups(base: sqlite3.Connection, worker: int, left: Left, unread: li
 
 def _return_unread(base: sqlite3.Connection, worker: int, message: Message, left: Left) -> None:
     """Groups that its log does not have: the worker may still have visited them, if it died."""
-    from weft.frontier.parcels import disturbed  # large, and loaded where something is handed over only
+    from weft.frontier.durable.parcels import disturbed  # large, and loaded where something is handed over only
 
     parcels = {parcel.group: parcel for parcel in message.parcels}
     for group in message.groups:

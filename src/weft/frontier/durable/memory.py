@@ -1,0 +1,70 @@
+"""What of a site and of its robots.txt files outlives the process: keyed values, which can grow."""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft.fetch.cookies import Cookie
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class RobotsRecord(msgspec.Struct, omit_defaults=True):
+    """A robots.txt as it was had: when, and what it said; `body` is None where there is none, and all is allowed."""
+
+    fetched_at: float = 0.0  # wall time
+    body: bytes | None = None
+    delay: float = 0.0  # the crawl-delay that it asks of
+    agent: str = ""  # the one with this product token; "": nobody looked
+
+
+_COMPRESSED = b"\x28\xb5\x2f\xfd"  # how what zstd made begins; a record begins otherwise
+_SMALL = 1024  # bytes of a record that is kept as it is
+_record = msgspec.msgpack.Decoder(RobotsRecord).decode
+
+
+def packed_robots(record: RobotsRecord) -> bytes:
+    """A robots.txt as it is written down: compressed where it is large.
+
+    >>> len(packed_robots(RobotsRecord(0.0, b"Disallow: /a " * 40_000))) < 100
+    True
+    """
+    data = _encode(record)
+    if len(data) < _SMALL:
+        return data
+    import zstandard  # who only reads settings needs it not
+
+    return zstandard.ZstdCompressor(level=3).compress(data)
+
+
+def unpacked_robots(data: bytes) -> RobotsRecord:
+    """A robots.txt that was written down."""
+    if data.startswith(_COMPRESSED):
+        import zstandard
+
+        data = zstandard.ZstdDecompressor().decompress(data)
+    return _record(data)
+
+
+class SiteMemory(msgspec.Struct, omit_defaults=True):
+    """What is kept of a site across a restart. What is as it was at the beginning takes no room."""
+
+    next_visit: float = 0.0  # wall time before which it is left alone
+    took: float = 0.0  # its last download
+    address: str = ""  # where it was visited last
+    fetched: int = 0  # pages fetched so far
+    failures: int = 0  # visits in a row that failed
+    strikes: int = 0  # pages that harmed who read them
+    set_aside: bool = False
+    second_chance: bool = False
+    tls: str = ""
+    cookies: dict[str, Cookie] = {}  # none where a commit has them for themselves, because they changed
+
+
+decoded = msgspec.msgpack.Decoder(SiteMemory).decode
+_decode_jar = msgspec.msgpack.Decoder(dict[str, Cookie]).decode
+
+
+def with_cookies(memory: bytes, cookies: bytes) -> bytes:
+    """What is kept of a site, with its cookies; all of them encoded."""
+    return _encode(msgspec.structs.replace(decoded(memory), cookies=_decode_jar(cookies)))

@@ -1,0 +1,218 @@
+"""Parcels: groups on their way from one worker to another. In: a worker's log. Out: a parcel for each group that it
+held, with everything that it knew of it; and, where a parcel arrives, what is in it.
+
+A parcel is made from the log alone, when its worker does not run. It holds the sites of the group with what they are
+remembered by, their robots.txt files, and their pages as columns in the order of their discovery: so the pages of a
+site come in the same order wherever they go. Fingerprints are not in it: they are made of the texts again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from weft.errors import WeftError
+from weft.frontier.durable import past
+from weft.frontier.durable.log import Commit, FrontierLog
+from weft.frontier.durable.past import GONE, Past, Scores
+from weft.frontier.shared.contract import Batch, Parcel
+from weft.urls import registered_domain
+
+PENDING, DONE, REFUSED, RETRY = range(4)  # where a page stands
+_FORMAT = 2
+_LEVEL = 3  # of compression
+
+
+class SiteParcel(msgspec.Struct, omit_defaults=True):
+    """What is known of a site."""
+
+    name: str
+    memory: bytes = b""  # `SiteMemory`, encoded; none where it was never visited
+    robots: dict[str, bytes] = {}  # by scheme: `RobotsRecord`, encoded
+
+
+class Content(msgspec.Struct, omit_defaults=True):
+    """What is in a parcel. The columns have an entry a page, in the order of discovery."""
+
+    sites: list[SiteParcel] = []
+    clean: bool = True  # the worker had stopped; if not, any of the sites may have been visited until `made_at`
+    made_at: float = 0.0  # wall time
+    urls: bytes = b""  # texts, one a line
+    site: bytes = b""  # which of the sites, int32
+    via: bytes = b""  # id of the page where it was found first, uint64
+    depth: bytes = b""  # uint16
+    kind: bytes = b""  # uint8
+    state: bytes = b""  # uint8
+    retries: list[tuple[int, int, float]] = []  # pages to be tried again: which, tries so far, wall time
+    scores: bytes = b""  # float64, where the ordering scores
+    format: int = 0
+    steps: bytes = b""  # uint8; none where all are 0
+    refused: dict[str, bytes] = {}  # by reason: which pages were refused when their turn came, uint32
+    requests: list[tuple[int, bytes]] = []  # pages that are asked for in a way of their own: which, `Special` encoded
+
+
+class Pages(NamedTuple):
+    """The pages of a parcel, as columns."""
+
+    urls: list[str]
+    site: NDArray[np.int32]
+    via: NDArray[np.uint64]
+    depth: NDArray[np.uint16]
+    kind: NDArray[np.uint8]
+    state: NDArray[np.uint8]
+    scores: NDArray[np.float64]  # none, or one a page
+    steps: NDArray[np.uint8]
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Content).decode
+
+
+def packed(content: Content) -> bytes:
+    """A parcel's content as bytes.
+
+    >>> unpacked(packed(Content([SiteParcel("a.example")], clean=False))).sites[0].name
+    'a.example'
+    """
+    content.format = _FORMAT
+    return zstandard.ZstdCompressor(_LEVEL).compress(_encode(content))
+
+
+def unpacked(data: bytes) -> Content:
+    """What is in a parcel."""
+    content = _decode(zstandard.ZstdDecompressor().decompress(data))
+    if content.format != _FORMAT:
+        raise WeftError(
+            f"another weft wrote this parcel (format {content.format}, and this one reads {_FORMAT})",
+            todo="go on with the one that began the crawl",
+        )
+    return content
+
+
+def disturbed(parcel: Parcel, at: float) -> Parcel:
+    """The parcel of a worker that may have been visiting the group's sites until this wall time."""
+    content = unpacked(parcel.content) if parcel.content else Content()
+    content.clean, content.made_at = False, at
+    return Parcel(parcel.group, parcel.pending, packed(content))
+
+
+def pages_of(content: Content) -> Pages:
+    """The pages in a parcel."""
+    return Pages(
+        content.urls.decode().split("\n") if content.site else [],
+        np.frombuffer(content.site, np.int32),
+        np.frombuffer(content.via, np.uint64),
+        np.frombuffer(content.depth, np.uint16),
+        np.frombuffer(content.kind, np.uint8),
+        np.frombuffer(content.state, np.uint8),
+        np.frombuffer(content.scores, np.float64),
+        np.frombuffer(content.steps or bytes(len(content.kind)), np.uint8),
+    )
+
+
+def parcels_of(path: Path, intact: Callable[[Commit], bool] = lambda _commit: True) -> Iterator[Parcel]:
+    """A parcel for each group that the worker with this log held; the log is only read."""
+    estate = Estate(path, intact, read_only=True)
+    try:
+        yield from estate.parcels(made_at=0.0)
+    finally:
+        estate.close()
+
+
+class Estate(Past):
+    """What a worker left: its log, read once.
+
+    Records at the end whose outputs are not `intact` do not count. Unless the log is only read they are cut off, as
+    a worker that goes on does it: later, when the outputs are sealed, they could not be told from intact ones.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        intact: Callable[[Commit], bool] = lambda _commit: True,
+        *,
+        applied: int = 0,
+        read_only: bool = False,
+    ) -> None:
+        log = FrontierLog(path, read_only=read_only)
+        super().__init__(log)
+        told = [] if log.base is None else log.base.manifest.batches
+        scores = Scores(log.base)
+        for replayed in log.replay(intact, applied=applied):
+            self.take(replayed)
+            scores.take(replayed.commit)
+            told.append(replayed.commit.batch)
+        batches = (msgspec.msgpack.decode(each, type=Batch) for each in told if each)
+        self.batches = [batch for batch in batches if batch.number > applied]
+        self._site_of = self.sites()
+        self._scores = scores.all()
+        self.unknown()  # what was sent once, and nobody knows what came of it, is not sent again
+        self._special = self.special()
+        self._states_of = self.page_states()
+        self._where = np.full(len(self._site_of), PENDING, np.uint8)
+        self._where[list(self.retries)] = RETRY
+        self._where[self._states_of == past.DONE] = DONE
+        self._where[self._states_of >= past.REFUSED] = REFUSED
+
+    def __repr__(self) -> str:
+        return f"Estate({len(self.groups)} groups, {len(self._site_of)} pages)"
+
+    def parcels(self, *, made_at: float) -> Iterator[Parcel]:
+        """A parcel for each group."""
+        places = {group: place for place, group in enumerate(self.groups)}
+        owners = np.array([places.get(registered_domain(name), -1) for name in self.names] or [-1], np.int32)
+        sites: dict[int, list[int]] = {}
+        for number, place in enumerate(owners[: len(self.names)].tolist()):
+            if number not in self.left:
+                sites.setdefault(place, []).append(number)
+        owner = np.where(self._site_of != GONE, owners[self._site_of], -1)
+        owner[self._states_of == past.REPLACED] = -1
+        order = np.argsort(owner, kind="stable")
+        bounds = np.searchsorted(owner[order], np.arange(len(places) + 1)).tolist()
+        for group, (start, end) in zip(places, pairwise(bounds), strict=True):
+            yield self._parcel(group, sites.get(places[group], []), order[start:end], made_at)
+
+    def close(self) -> None:
+        """Give the log back."""
+        self._log.close()
+
+    def _parcel(self, group: str, sites: list[int], pages: NDArray[np.int64], made_at: float) -> Parcel:
+        entries: list[Any] = [self._log.entry(page) for page in pages.tolist()]
+        urls, vias, _sites, depths, kinds, steps = zip(*entries, strict=True) if entries else ((),) * 6
+        state = self._where[pages]
+        retries = [(place, *self.retries[int(pages[place])]) for place in np.flatnonzero(state == RETRY).tolist()]
+        content = Content(
+            [SiteParcel(self.names[site], self.states.get(site, b""), self.robots_of(site)) for site in sites],
+            clean=self.clean,
+            made_at=made_at,
+            urls="\n".join(urls).encode(),
+            site=np.searchsorted(sites, self._site_of[pages]).astype(np.int32).tobytes(),
+            via=np.array(vias, np.uint64).tobytes(),
+            depth=np.array(depths, np.uint16).tobytes(),
+            kind=np.array(kinds, np.uint8).tobytes(),
+            state=state.tobytes(),
+            retries=retries,
+            scores=self._scores[pages].tobytes() if len(self._scores) else b"",
+            steps=bytes(steps) if any(steps) else b"",
+            refused=self._refused_of(pages) if np.any(state == REFUSED) else {},
+            requests=self._requests_of(pages.tolist()) if self._special else [],
+        )
+        pending = int(np.count_nonzero((state == PENDING) | (state == RETRY)))
+        return Parcel(group, pending, packed(content))
+
+    def _requests_of(self, pages: list[int]) -> list[tuple[int, bytes]]:
+        """The places of those of some pages that are asked for in a way of their own, and how."""
+        return [(place, self._special[page]) for place, page in enumerate(pages) if page in self._special]
+
+    def _refused_of(self, pages: NDArray[np.int64]) -> dict[str, bytes]:
+        """The places of those of some pages that were refused, by reason."""
+        states = self._states_of[pages]
+        found = {reason: np.flatnonzero(states == past.REFUSED + code) for code, reason in enumerate(self.reasons)}
+        return {reason: places.astype(np.uint32).tobytes() for reason, places in found.items() if len(places)}

@@ -1,0 +1,116 @@
+"""Pages that come back from the log, all at once. In: a checkpoint and the records behind it. Out: every page stands
+where it stood.
+
+Records are read in their order, and make pages known by their keys alone (`load_base`, `replay`). When all are read,
+it is clear which of them count: these are put into URL-seen (`restore`) and into the heaps of their sites (`stand`).
+"""
+
+from __future__ import annotations
+
+from threading import Thread
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.clock import Clock
+from weft.compiled import uncounted
+from weft.frontier.durable.log import Replayed
+from weft.frontier.durable.past import GONE, PART, PENDING, REPLACED, STATE, Past
+from weft.frontier.local.pages import Pages
+from weft.frontier.local.ranking import Ranking
+from weft.frontier.local.seen import build
+from weft.frontier.local.sites import Sites
+from weft.frontier.local.unranked import Unranked
+from weft.model import PageNumber, SiteNumber
+from weft.ordering.heaps import stand_all
+
+
+class Standing(NamedTuple):
+    """Pages that were read back."""
+
+    site_of: NDArray[np.int32]
+    waiting: NDArray[np.bool_]  # by page: is it yet to be fetched?
+    table: Thread  # in which URL-seen is made
+
+
+@uncounted
+def count_all(
+    sites: NDArray[np.int32],
+    states: NDArray[np.uint8],
+    known: NDArray[np.bool_],
+    waiting: NDArray[np.bool_],
+    found: NDArray[np.int32],
+    begun: NDArray[np.bool_],
+) -> None:
+    """By page, is it known, and does it wait? By site, how many pages of it are known, and was one settled?"""
+    for page in range(sites.size):
+        site, state = sites[page], states[page] & STATE
+        known[page] = site != GONE and state != REPLACED
+        waiting[page] = known[page] and state == PENDING
+        if known[page]:
+            found[site] += states[page] < PART
+            if state != PENDING:
+                begun[site] = True
+
+
+def load_base(pages: Pages, ranking: Ranking | Unranked, past: Past) -> None:
+    """Put the pages of a checkpoint back, without making them known or pending, with their scores."""
+    base, arrays = pages.log.base, pages.seen.arrays
+    if base is None:
+        return
+    past.base_sites = np.empty(base.manifest.pages, np.int32)
+    first = 0
+    for keys, sites in pages.log.columns():
+        arrays.key[first : first + len(keys)] = keys
+        past.base_sites[first : first + len(keys)] = sites
+        first += len(keys)
+    arrays.counts[0] = first
+    if "scores" in base.manifest.files:
+        pages.heaps.arrays.score[:first] = np.frombuffer(base.read("scores"))
+    ranking.load_base(base)
+
+
+def replay(pages: Pages, ranking: Ranking | Unranked, replayed: Replayed) -> None:
+    """The same with the pages of a record."""
+    arrays, commit = pages.seen.arrays, replayed.commit
+    first, count = int(arrays.counts[0]), len(replayed.rows)
+    if first + count > arrays.key.size:
+        raise MemoryError("the frontier is full")
+    arrays.key[first : first + count] = replayed.keys
+    arrays.counts[0] = first + count
+    if commit.scores:
+        pages.heaps.arrays.score[first : first + count] = np.frombuffer(commit.scores)
+    ranking.restore(commit)
+
+
+def restore(pages: Pages, sites: Sites, past: Past) -> Standing:
+    """Make pages known, and count them; which of them wait. The table is made beside what follows."""
+    site_of = past.sites()
+    known = np.empty(len(site_of), np.bool_)
+    waiting = np.empty(len(site_of), np.bool_)
+    count_all(site_of, past.raw_states(), known, waiting, pages.seen.arrays.found, sites.begun)
+    table = Thread(target=build, args=(pages.seen.arrays, known), name="URL-seen")
+    table.start()
+    return Standing(site_of, waiting, table)
+
+
+def stand(
+    pages: Pages, sites: Sites, past: Past, standing: Standing, clock: Clock, set_back: float
+) -> NDArray[np.bool_]:
+    """Make pages pending again that were, now or when their pause is over; the clock was set back by so much. By
+    page: is it yet to be fetched?
+    """
+    site_of, waiting, table = standing
+    now = clock.now()
+    offset = clock.wall() + set_back - now
+    delayed = [page for page in past.retries if waiting[page]]
+    for page in delayed:
+        tries, wall = past.retries[page]
+        sites.begun[site_of[page]] = True
+        pages.due.put(PageNumber(page), SiteNumber(int(site_of[page])), max(now, wall - offset), tries)
+    waiting[delayed] = False
+    stand_all(pages.heaps.arrays, site_of, waiting)
+    waiting[delayed] = True
+    table.join()
+    return waiting

@@ -1,0 +1,477 @@
+"""When which site: the states of sites and the timers between them. In: visits that end. Out: visits that may
+begin.
+
+A site is in one of these states: *ready* (in the heap of sites when it has pages), *busy* (a visit is under way),
+*waiting* (a timer will make it ready), *parked* (its domain or address has no place free; it is woken when one is),
+or *dormant*: nothing wakes it but the end of what keeps it. It is *held* while its robots.txt is fetched elsewhere, and
+*set aside* when it kept failing (it gets a second chance when nothing else is left in the whole crawl). Both keep its
+pages waiting and no errand: what others wait for may be what it waits for itself.
+
+Where there are several workers an address is lent to one of them at a time; sites at an address that is not lent to
+us are parked until it is.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from weft.frontier.local.pages import Pages
+from weft.frontier.local.site import Errand, Site
+from weft.frontier.local.sites import Resting, Sites
+from weft.frontier.local.throttles import Throttles
+from weft.frontier.local.visit import Visit
+from weft.frontier.politeness import NEVER, Politeness, Throttle, shortest_wait, wait_after
+from weft.model import SiteNumber
+from weft.ordering.heaps import IN_HEAP, PENDING
+
+_PATIENCE = 300.0  # seconds that a site is held for what others must bring
+_CONFIRMED_AFTER = 2.0  # seconds after which a server that has not answered is taken to have accepted the connection
+
+
+NO_SITE = SiteNumber(-1)
+
+
+class _What(IntEnum):
+    SITE = 0  # a site's wait is over
+    WAKE = 2  # a throttle's gap is over
+    CONFIRM = 3  # a server had time enough to accept
+    FREE = 4  # a server has seen the end of a visit
+    NOTHING = 5  # time has passed, and that is all
+
+
+class _Timer(NamedTuple):
+    at: float
+    order: int
+    what: _What
+    site: SiteNumber = NO_SITE
+    throttle: Throttle | None = None
+    visit: Visit | None = None
+
+
+class Schedule:
+    """The sites of one local frontier and their timers."""
+
+    def __init__(self, *, pages: Pages, sites: Sites, politeness: Politeness) -> None:
+        self._heaps = pages.heaps
+        counts: Any = pages.heaps.arrays.counts
+        self._counts: memoryview[int] = memoryview(counts)  # its elements are read at a third of what the array's cost
+        self._politeness = politeness
+        self._site = sites.__getitem__
+        self._found = pages.seen.arrays.found  # by site: how many pages are known
+        self._due = pages.due
+        self.throttles = Throttles(politeness)
+        self._timers: list[_Timer] = []
+        self._order = 0
+        self._errands: deque[SiteNumber] = deque()  # ready sites that have an errand
+        self._aside: set[SiteNumber] = set()
+        self._dormant: set[SiteNumber] = set()  # would be ready, but are held or set aside
+        self._held: dict[SiteNumber, float] = {}  # wait for what others bring: until when; the first ends first
+        self._cut_off = False  # nobody can be reached
+        self.overdue: Callable[[Site], None] = lambda _site: None  # told of a site that waited in vain
+        self._not_before = 0.0  # no visit begins before this
+        self.busy = 0
+        self.waiting = 0
+        self.visits = 0
+
+    def __repr__(self) -> str:
+        return f"Schedule({self.busy} busy, {self.ready} ready, {self.waiting} waiting, {len(self._aside)} set aside)"
+
+    @property
+    def ready(self) -> int:
+        """Sites that may be visited now."""
+        count: int = self._counts[IN_HEAP]
+        return count
+
+    @property
+    def aside(self) -> int:
+        """Sites that were set aside."""
+        return len(self._aside)
+
+    @property
+    def done(self) -> bool:
+        """Is there nothing left to do?"""
+        return self.busy == 0 and self.pending == 0
+
+    @property
+    def stalled(self) -> bool:
+        """Will nothing happen by itself?"""
+        if self.busy or self.ready or self._errands or self._due.waiting or self._held or self._parked():
+            return False
+        return not any(timer.what is _What.SITE and self._has_work(timer.site) for timer in self._timers)
+
+    def _has_work(self, number: SiteNumber) -> bool:
+        """Is there something to visit a site for? The end of a rest changes nothing where there is not."""
+        return bool(self._heaps.arrays.length[number]) or bool(self._site(number).errands)
+
+    @property
+    def pending(self) -> int:
+        """Pages that wait for their turn, those to be tried again included."""
+        return self._counts[PENDING] + self._due.waiting
+
+    def next_event(self) -> float | None:
+        """When something will change by itself."""
+        at = min(self._timers[0].at if self._timers else NEVER, self._due.next_at)
+        if self._held:
+            at = min(at, next(iter(self._held.values())))
+        return None if at == NEVER else at
+
+    # A visit.
+
+    def begin(self, now: float) -> Visit | None:
+        """A visit that may begin now, to the best site that is ready, or None."""
+        self._advance(now)
+        if now < self._not_before:
+            return None
+        while True:
+            number = self._errands.popleft() if self._errands else self._heaps.take_site()
+            if number < 0:
+                if self.busy or self._timers or self._due.waiting or not self._last_resort(now):
+                    return None
+                continue
+            site = self._site(number)
+            if site.next_visit > now and not site.visited:  # it asked for a pause in a run before
+                self._rest(site, now)
+                continue
+            if (site.held or site.set_aside) and not site.errands:
+                self._dormant.add(number)
+                continue
+            throttle = self.throttles.of_domain(site.domain)
+            if not throttle.free(now):
+                self._park(site, throttle, now)
+                continue
+            return self._begun(site, throttle, site.errands.pop(0) if site.errands else None)
+
+    def _begun(self, site: Site, throttle: Throttle, errand: Errand | None) -> Visit:
+        """A visit to a site at whose domain there is a place."""
+        self.busy += 1
+        site.visited = True
+        self.visits += 1
+        visit = Visit(self.visits, site, errand, self.wait(site) / 4)
+        visit.domain_throttle = throttle
+        if errand is not None:
+            visit.scheme = errand.url.partition(":")[0]
+        throttle.begin(visit, visit.gap)
+        return visit
+
+    def enter(self, visit: Visit, address: str, now: float) -> bool:
+        """The site's address is known: is there a place for it? If not the visit is over, and the site waits for
+        one.
+        """
+        throttle = self.throttles.of_address(address)
+        if not throttle.free(now):
+            if visit.errand is not None:
+                visit.site.errands.insert(0, visit.errand)
+            visit.site.visited = visit.site.address != ""
+            self._end(visit, now)
+            self._park(visit.site, throttle, now)
+            return False
+        visit.address = address
+        visit.address_throttle = throttle
+        throttle.begin(visit, visit.gap)
+        if visit.gap > 0:
+            self._at(now + _CONFIRMED_AFTER, _What.CONFIRM, visit=visit)
+        return True
+
+    def answered(self, visit: Visit, now: float) -> None:
+        """The server has taken the connection: the next one to its domain or address is a gap away."""
+        for throttle in (visit.domain_throttle, visit.address_throttle):
+            if throttle is not None:
+                throttle.confirm(visit, now, visit.gap)
+                self._wake_later(throttle, now)
+
+    def decide(self, visit: Visit) -> float:
+        """How long the site rests behind a visit: for its wait, or for a longer pause. It is decided once, and written
+        down; what a margin adds to it is for us to know.
+        """
+        if visit.rest is None:
+            visit.rest = max(self.wait(visit.site, visit.took) if visit.address else 0.0, visit.pause)
+        return visit.rest
+
+    def leave(self, visit: Visit, now: float) -> None:
+        """The visit is over: the site rests."""
+        if visit.over:
+            return
+        site, rest = visit.site, self.decide(visit)
+        self._end(visit, now)
+        if visit.address and rest:
+            rest += self._politeness.margin
+        site.next_visit = max(site.next_visit, now + rest)
+        if (site.held or site.set_aside) and not site.errands:
+            self._dormant.add(site.number)
+        else:
+            self._rest(site, now)
+
+    def wait(self, site: Site, took: float | None = None) -> float:
+        """The site's wait w as things stand, or after a download that took so long."""
+        pages = int(self._found[site.number])
+        took = site.took if took is None else took
+        return wait_after(self._politeness, took, site.crawl_delay, site.settings.wait, pages)
+
+    # Sites out of the ordinary.
+
+    def resume(self, site: Site, now: float) -> None:
+        """Take a site up again whose state comes from an earlier run, as if it had been visited just now."""
+        wait = self.wait(site)
+        site.next_visit = min(site.next_visit, now + max(wait, self._politeness.retry_after_most))  # clocks jump
+        # How much time has passed since the last run only the machine's clock knows, and that may have been set.
+        if wait:
+            site.next_visit = max(site.next_visit, now + wait + self._politeness.margin)
+            self.throttles.not_opened_before(site.domain, site.address, now + wait / 4 + self._politeness.margin)
+        if site.set_aside:
+            self._aside.add(site.number)
+            self._dormant.add(site.number)
+            self._heaps.set_unready(site.number)
+        elif site.next_visit > now:
+            self._heaps.set_unready(site.number)
+            self._rest(site, now)
+
+    def resume_all(
+        self,
+        resting: Iterable[Resting],
+        *,
+        now: float,
+        terms: Callable[[int], tuple[float | None, float | None]] | None,
+        domain_of: Callable[[int], str],
+    ) -> tuple[list[SiteNumber], list[float]]:
+        """The same for many sites that are not made yet: their numbers, and until when each is left alone.
+
+        `terms` says the crawl-delay of a site and the wait that is set for it, where any site has such. No visit begins
+        meanwhile (`hold_back`), so that only gaps count which are longer.
+        """
+        self.hold_back(now)
+        politeness, margin, held = self._politeness, self._politeness.margin, self._not_before
+        ready, timers, small = self._heaps.arrays.ready, self._timers, self._politeness.wait_small is not None
+        numbers: list[SiteNumber] = []
+        untils: list[float] = []
+        crawl_delay: float | None = None
+        fixed: float | None = None
+        for number, until, took, address, aside in resting:
+            if terms is not None:
+                crawl_delay, fixed = terms(number)
+            wait = wait_after(politeness, took, crawl_delay, fixed, int(self._found[number]) if small else 0)
+            until = min(until, now + max(wait, politeness.retry_after_most))  # noqa: PLW2901  clocks jump
+            if wait:
+                until = max(until, now + wait + margin)  # noqa: PLW2901
+                if now + wait / 4 + margin > held:
+                    self.throttles.not_opened_before(domain_of(number), address, now + wait / 4 + margin)
+            numbers.append(number)
+            untils.append(until)
+            if aside:
+                self._aside.add(number)
+                self._dormant.add(number)
+                ready[number] = False
+            elif until > now:
+                ready[number] = False
+                self.waiting += 1
+                self._order += 1
+                timers.append(_Timer(until, self._order, _What.SITE, number))
+        heapq.heapify(timers)
+        return numbers, untils
+
+    def hold_back(self, now: float) -> None:
+        """Begin nothing for the shortest wait there is: the run before may have visited any site just now."""
+        wait = shortest_wait(self._politeness)
+        if wait:
+            self._not_before = now + wait + self._politeness.margin
+            self._at(self._not_before, _What.NOTHING)
+
+    def forget(self, number: SiteNumber) -> None:
+        """A site that waits for a place is not ours any more."""
+        self._heaps.set_unready(number)
+        self._dormant.discard(number)
+        if number in self._errands:
+            self._errands.remove(number)
+        self.throttles.forget(number)
+
+    def lend(self, lent: list[tuple[str, float]], recalled: list[str], now: float) -> None:
+        """Addresses are ours from now on, none to be visited before its time; others are wanted back."""
+        for address, not_before in lent:
+            self._wake(self.throttles.lend(address, not_before, now), now)
+        for address in recalled:
+            self.throttles.recall(address)
+
+    # Sites that failed.
+
+    def second_pass(self, now: float) -> None:
+        """Nothing else is left: let in again what was set aside, each when its wait is over."""
+        for number in sorted(self._aside):
+            site = self._site(number)
+            site.set_aside = False
+            site.second_chance = True
+            self._rouse(site, now)
+        self._aside.clear()
+
+    def set_aside(self, site: Site) -> None:
+        """Leave a site alone until nothing else is left."""
+        site.set_aside = True
+        self._aside.add(site.number)
+
+    def take_in(self, site: Site) -> None:
+        """A site is not set aside any more; it is ready again once it is hastened."""
+        site.set_aside = False
+        self._aside.discard(site.number)
+        self._at(site.next_visit, _What.SITE, site=site.number)
+        self.waiting += 1
+
+    def hasten(self, rested: dict[SiteNumber, float], now: float) -> None:
+        """Let sites rest no longer than until then, by their numbers; those that do not rest are left as they are."""
+        resting = {timer.site for timer in self._timers if timer.what is _What.SITE and timer.site in rested}
+        self._timers = [timer for timer in self._timers if timer.what is not _What.SITE or timer.site not in resting]
+        heapq.heapify(self._timers)
+        for number, at in rested.items():
+            site = self._site(number)
+            site.next_visit = min(site.next_visit, at)
+            if number in resting:
+                self.waiting -= 1
+                self._rest(site, now)
+
+    def begin_at(self, number: SiteNumber, now: float) -> Visit | None:
+        """A visit to this site, whether it has pages or not; None where it may not be visited now."""
+        self._advance(now)
+        if now < self._not_before or not self._heaps.arrays.ready[number]:
+            return None
+        site = self._site(number)
+        throttle = self.throttles.of_domain(site.domain)
+        if not throttle.free(now):
+            return None
+        self._heaps.set_unready(number)
+        return self._begun(site, throttle, None)
+
+    def hold(self, site: Site, now: float) -> None:
+        """A site waits for something that another site, or another worker, must bring."""
+        if not site.held:
+            site.held = True
+            self._held[site.number] = now + _PATIENCE
+
+    def wait_for_network(self) -> None:
+        """Nobody can be reached: no site waits in vain for what others bring."""
+        self._cut_off = True
+
+    def network_is_back(self, after: float) -> None:
+        """Somebody can be reached again, after so many seconds, which do not count."""
+        self._cut_off = False
+        self._held = {number: until + after for number, until in self._held.items()}
+
+    def release(self, site: Site, now: float) -> None:
+        """What a held site waited for has come, or will not."""
+        if site.held:
+            site.held = False
+            del self._held[site.number]
+            self._rouse(site, now)
+
+    def send(self, site: Site, errand: Errand, now: float) -> None:
+        """Give a site an errand: it is visited for it even when it has no pages."""
+        site.errands.append(errand)
+        if site.number in self._dormant:
+            self._dormant.remove(site.number)
+            self._rest(site, now)
+        elif self._heaps.arrays.ready[site.number]:
+            self._heaps.set_unready(site.number)
+            self._errands.append(site.number)
+
+    # Inside.
+
+    def _at(
+        self,
+        at: float,
+        what: _What,
+        *,
+        site: SiteNumber = NO_SITE,
+        throttle: Throttle | None = None,
+        visit: Visit | None = None,
+    ) -> None:
+        self._order += 1
+        heapq.heappush(self._timers, _Timer(at, self._order, what, site, throttle, visit))
+
+    def _advance(self, now: float) -> None:
+        """Do what is due."""
+        while self._held and not self._cut_off and next(iter(self._held.values())) <= now:
+            site = self._site(next(iter(self._held)))
+            self.overdue(site)
+            self.release(site, now)
+        if self._due.waiting:
+            self._due.wake_all(now)
+        timers = self._timers
+        while timers and timers[0].at <= now:
+            timer = heapq.heappop(timers)
+            if timer.what is _What.SITE:
+                self.waiting -= 1
+                self._rest(self._site(timer.site), now)  # it may have got a longer pause since
+            elif timer.throttle is not None:
+                timer.throttle.woken_at = NEVER
+                self._wake(timer.throttle, now)
+            elif timer.visit is not None and timer.what is _What.FREE:
+                self._free(timer.visit, now)
+            elif timer.visit is not None and not timer.visit.over:
+                self.answered(timer.visit, now)
+
+    def _rest(self, site: Site, now: float) -> None:
+        """Make a site ready when its wait is over."""
+        if site.next_visit > now:
+            self.waiting += 1
+            self._at(site.next_visit, _What.SITE, site=site.number)
+        else:
+            self._make_ready(site)
+
+    def _make_ready(self, site: Site) -> None:
+        if site.errands:
+            self._errands.append(site.number)
+        elif site.held or site.set_aside:
+            self._dormant.add(site.number)
+        else:
+            self._heaps.set_ready(site.number)
+
+    def _rouse(self, site: Site, now: float) -> None:
+        """What kept a site is over. One that is busy, waits or is parked becomes ready by itself."""
+        if site.number in self._dormant and not (site.held or site.set_aside):
+            self._dormant.remove(site.number)
+            self._rest(site, now)
+
+    def _end(self, visit: Visit, now: float) -> None:
+        """A visit is over; its places are free when the server has seen it, too."""
+        visit.over = True
+        self.busy -= 1
+        if visit.address and visit.gap and self._politeness.margin:
+            self._at(now + self._politeness.margin, _What.FREE, visit=visit)
+        else:
+            self._free(visit, now)
+
+    def _free(self, visit: Visit, now: float) -> None:
+        """Give back the places of a visit. One that never entered has opened nothing, and leaves no gap behind."""
+        gap = visit.gap if visit.address else 0.0
+        for throttle in (visit.domain_throttle, visit.address_throttle):
+            if throttle is not None:
+                throttle.end(visit, now, gap)
+                self._wake(throttle, now)
+
+    def _parked(self) -> bool:
+        """Does a site wait for a place?"""
+        return any(throttle.parked for throttle in self.throttles)
+
+    def _park(self, site: Site, throttle: Throttle, now: float) -> None:
+        throttle.parked.append(site.number)
+        self._wake_later(throttle, now)
+
+    def _wake(self, throttle: Throttle, now: float) -> None:
+        """Let parked sites try again: one where a gap is kept, else as many as there are places."""
+        if throttle.parked and throttle.free(now):
+            places = 1 if throttle.spaced else throttle.limit - throttle.open
+            for _ in range(min(places, len(throttle.parked))):
+                self._rest(self._site(throttle.parked.popleft()), now)
+        self._wake_later(throttle, now)
+
+    def _wake_later(self, throttle: Throttle, now: float) -> None:
+        if throttle.parked and now < throttle.opens_at < throttle.woken_at:
+            throttle.woken_at = throttle.opens_at
+            self._at(throttle.opens_at, _What.WAKE, throttle=throttle)
+
+    def _last_resort(self, now: float) -> bool:
+        """Nothing is under way and nothing will happen by itself: wake what is parked."""
+        stuck = [throttle for throttle in self.throttles if throttle.parked and throttle.free(now)]
+        for throttle in stuck:
+            self._wake(throttle, now)
+        return bool(stuck)

@@ -1,0 +1,117 @@
+"""A site as the frontier has it in memory: what is remembered of it, and what it must fetch for others."""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft.fetch.cookies import Jar
+from weft.frontier.durable.memory import SiteMemory, decoded
+from weft.frontier.overrides import SiteSettings
+from weft.model import SiteNumber
+from weft.parse.robots import Robots
+from weft.urls import host_of, registered_domain
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Site:
+    """A site that is, was or will be visited by this worker."""
+
+    __slots__ = (
+        "address",
+        "crawl_delay",
+        "domain",
+        "errands",
+        "failures",
+        "fetched",
+        "held",
+        "host",
+        "jar",
+        "name",
+        "next_visit",
+        "number",
+        "robots",
+        "robots_at",
+        "second_chance",
+        "set_aside",
+        "settings",
+        "strikes",
+        "tls",
+        "took",
+        "visited",
+    )
+
+    def __init__(self, number: SiteNumber, name: str, settings: SiteSettings) -> None:
+        self.number = number
+        self.name = name
+        self.host = host_of(name)
+        self.domain = registered_domain(name)
+        self.settings = settings
+        self.next_visit = 0.0  # monotonic
+        self.took = 0.0  # the last download
+        self.address = ""  # of the last visit
+        self.crawl_delay: float | None = None  # as far as it is obeyed
+        self.fetched = 0
+        self.failures = 0  # visits in a row that did not reach it
+        self.strikes = 0  # pages that harmed who read them
+        self.held = False  # its robots.txt is being fetched from another site
+        self.set_aside = False
+        self.second_chance = False
+        self.visited = False  # a visit is under way, or took place
+        self.tls = ""  # the verdict on its certificate; "" before the first handshake
+        self.robots: dict[str, Robots] = {}  # by scheme, as far as they are kept ready
+        self.robots_at: dict[str, float] = {}  # by scheme: wall time when it was had
+        self.jar = Jar()
+        self.errands: list[Errand] = []
+
+    def __repr__(self) -> str:
+        return f"Site({self.number} {self.name}, {self.fetched} fetched, {self.failures} failures)"
+
+    def memory(self, wall_offset: float) -> bytes:
+        """What must outlive a restart, beside cookies; `wall_offset` is wall time less monotonic time."""
+        return _encode(
+            SiteMemory(
+                self.next_visit + wall_offset,
+                self.took,
+                self.address,
+                self.fetched,
+                self.failures,
+                self.strikes,
+                self.set_aside,
+                self.second_chance,
+                self.tls,
+                {},
+            )
+        )
+
+    def new_cookies(self) -> bytes | None:
+        """Its cookies, encoded, if they changed since they were asked for last."""
+        if not self.jar.changed:
+            return None
+        self.jar.changed = False
+        return _encode(self.jar.cookies)
+
+    def remember(self, data: bytes, wall_offset: float) -> None:
+        """Take up where an earlier run left off."""
+        memory = decoded(data)
+        self.next_visit = memory.next_visit - wall_offset
+        self.took = memory.took
+        self.visited = True
+        self.address = memory.address
+        self.fetched = memory.fetched
+        self.failures = memory.failures
+        self.strikes = memory.strikes
+        self.set_aside = memory.set_aside
+        self.second_chance = memory.second_chance
+        self.tls = memory.tls
+        self.jar = Jar(memory.cookies)
+        self.jar.changed = bool(memory.cookies)  # they may come from another worker's log
+
+
+class Errand(msgspec.Struct, frozen=True):
+    """A robots.txt that lives on another site, to be fetched under that site's politeness."""
+
+    url: str
+    hops: int
+    owner: str  # the site that it speaks for
+    scheme: str
