@@ -18,9 +18,11 @@ import pyarrow as pa
 from weft.errors import UsageError, WeftError
 from weft.store.columns import LINKS, PAGES, URLS
 from weft.store.reading import CrawlFiles, growing_rows
+from weft.store.sealed import folders
 
 _TABLES = {"pages": PAGES, "links": LINKS, "urls": URLS}
 _NAMED = "pages, links and urls"
+_NO_ROWS = pa.schema([pa.field("id", pa.int64(), nullable=False)])  # of a stage's table that has no open part
 _AT_ONCE = 10_000  # rows
 _ANSWERED = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 
@@ -76,10 +78,13 @@ def _opened(files: CrawlFiles, folder: Path) -> duckdb.DuckDBPyConnection:
     database.execute("set TimeZone = 'UTC'")
     views = []
     allowed: list[str] = []
-    for name, schema in _TABLES.items():
+    own = [table for table in folders(files.out) if table.startswith("stage-")]
+    for table in (*_TABLES, *own):
         # A part that is sealed from here on is read here, where it grew or where it is then, and not by DuckDB.
-        sealed, growing = files.parts(name)
+        sealed, growing = files.parts(table)
         rows = [batch for path in growing for batch in growing_rows(path)]
+        schema = rows[0].schema if rows else _TABLES.get(table, _NO_ROWS)
+        name = table.replace("-", "_")
         database.register(f"growing_{name}", pa.Table.from_batches(rows, schema))
         parts = f"from growing_{name}"
         if sealed:

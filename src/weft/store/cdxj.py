@@ -14,7 +14,6 @@ org,example)/a 19700101000001 {"url": "http://www.example.org/a", "mime": "text/
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -22,7 +21,7 @@ from heapq import merge
 from json.encoder import encode_basestring_ascii as quoted  # the part of `json` that writes one text
 from pathlib import Path
 
-from weft.store.files import writing
+from weft.disk import rename, sync_file, writing
 from weft.store.warc import warc_date
 from weft.urls import surt
 
@@ -90,8 +89,7 @@ def sort_cdxj(journal: Path, sealed: Path, about_to_be_named: Callable[[Path], N
         beside = sealed.with_name(f"{sealed.name}.new")
         with beside.open("wb") as file:
             file.writelines(merge(*runs))
-            file.flush()
-            os.fsync(file.fileno())
+        sync_file(beside)
         about_to_be_named(beside)
-        beside.rename(sealed)
+        rename(beside, sealed)
         journal.unlink()

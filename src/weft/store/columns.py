@@ -110,6 +110,11 @@ class Journal:
         return f"Journal({self._folder.name}, {self._file})"
 
     @property
+    def schema(self) -> pa.Schema:
+        """Of its table."""
+        return self._schema
+
+    @property
     def growing(self) -> tuple[Growing, ...]:
         """The open part, if there is one."""
         return () if self._file is None else (self._file,)
@@ -156,7 +161,7 @@ class PageJournal:
         """Write the rows that wait."""
         if self._rows:
             rows, self._rows = self._rows, []
-            self._journal.write(batch_of(rows))
+            self._journal.write(batch_of(rows, self._journal.schema))
 
 
 @cache

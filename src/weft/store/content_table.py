@@ -28,7 +28,7 @@ from isal import isal_zlib
 from numpy.typing import NDArray
 
 from weft.compiled import compiled
-from weft.store.files import sync_folder, write_all, writing
+from weft.disk import rename, sync_folder, write_all, writing
 from weft.store.volumes import Original
 
 HALVES = struct.Struct("<qq")  # of a digest, as compiled code has them
@@ -48,7 +48,7 @@ _LONGEST = 0xFFFF  # bytes of a URL
 
 
 class Keys(NamedTuple):
-    """What contents are hashed with."""
+    """The secret by which digests are hashed in a table: one for all workers of a crawl, drawn once."""
 
     first: int
     second: int
@@ -195,6 +195,8 @@ class ContentTable:
             sizes = np.array(lengths, np.int64)
             ends = self._head[_COVERED] + np.cumsum(sizes)
             with writing(self._log_path):
+                if os.fstat(self._log).st_size > self._head[_COVERED]:  # half of it, when the disk was full
+                    os.ftruncate(self._log, int(self._head[_COVERED]))
                 write_all(self._log, b"".join(parts))
                 self._index(halves_of(digests), ends - sizes, int(ends[-1]))
         self._head[_LEFT_OUT] += len(entries) - len(digests)
@@ -243,7 +245,7 @@ class ContentTable:
             words[:_HEAD] = self._head
             _move(old, words[_HEAD:])
         words[_WHAT], words[_CHECK], words[_SLOTS] = _MAGIC, self._keys.check, slots
-        beside.rename(self._index_path)
+        rename(beside, self._index_path, durable=False)  # after a power failure it is made anew
         self._head, self.slots, self._inode = words[:_HEAD], words[_HEAD:], inode
 
     def _index(self, halves: NDArray[np.int64], places: NDArray[np.int64], end: int) -> None:

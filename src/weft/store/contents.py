@@ -104,10 +104,11 @@ class Contents:
 
     def settle(self, commit: int) -> None:
         """Let others know what this commit and those before it have; and hear of theirs."""
-        settled: list[tuple[bytes, Original]] = []
-        while self._marked and self._marked[0][0] <= commit:
-            settled += self._marked.popleft()[1]
-        self._settled(settled)
+        due = [entries for number, entries in self._marked if number <= commit]
+        settled = [entry for entries in due for entry in entries]
+        self._settled(settled)  # a full disk may keep it from that: then it is done the next time
+        for _ in due:
+            self._marked.popleft()
         for digest, _ in settled:
             del self._unsettled[digest]
 

@@ -7,21 +7,27 @@ system may keep the length of a file and lose its last blocks.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 from isal import isal_zlib
 
+from weft.disk import disk_fault, sync_folder, write_all, writing
 from weft.errors import WeftError
+from weft.store.places import places_of
+from weft.store.stored import stored_names
 
 _OWNED = re.compile(r"-(\d+)-(\d+)\.(?:warc\.gz|cdxj|arrow|parquet)(?:\.\w+)*$")
 OPEN = ".open"  # behind the name of a file that still grows
+_HOW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_COPIED = 1 << 20  # bytes at a time
 SETTLED = 2  # commits after which one is taken to be there for good
 
 
@@ -35,29 +41,49 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Growing:
-    """A file that is written at its end only, and has its final name when it is sealed."""
+    """A file that is written at its end only, and has its final name when it is sealed.
 
-    def __init__(self, path: Path) -> None:
+    What a full or failing disk does not take is kept in memory, and so is what is not synced yet: `sync` writes it
+    again, and `move` writes the whole file to another directory, under the same name and with every byte in its place.
+    So what a commit says of the file stays true wherever it is. Where a disk is full, or fails, writing is no error;
+    syncing is.
+    """
+
+    def __init__(self, path: Path, name: str = "") -> None:
         self.path = path.with_name(path.name + OPEN)
-        self.name = f"{path.parent.name}/{path.name}"  # by which a commit knows it
-        with writing(self.path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
+        self.name = name or f"{path.parent.name}/{path.name}"  # by which a commit knows it
         self.length = 0
-        self._marked = 0
-        self._synced = 0
         self.checksum = 0  # of everything
+        self._marked = 0
         self._before = 0
+        self._sure = (0, 0)  # how far it is on disk for good, and the checksum up to there
+        self._tail: deque[bytes] = deque()  # what lies behind that
+        self._named = False  # its name is on disk, too
+        self._adding = threading.Lock()  # who writes, and who writes again
+        self._disk = threading.RLock()  # who syncs, moves and closes
+        self.fault: OSError | None = None  # what the disk said; nothing is written until that is over
+        self._file = -1
+        with writing(self.path):
+            try:
+                self._open()
+            except OSError as error:
+                self._note(error)
 
     def __repr__(self) -> str:
         return f"Growing({self.name}, {self.length} bytes)"
 
     def write(self, data: bytes) -> None:
         """Add bytes at the end."""
-        with writing(self.path):
-            write_all(self._file, data)
-        self.length += len(data)
-        self.checksum = isal_zlib.crc32(data, self.checksum)
+        with self._adding:
+            self._tail.append(data)
+            self.length += len(data)
+            self.checksum = isal_zlib.crc32(data, self.checksum)
+            if self.fault is None:
+                with writing(self.path):
+                    try:
+                        write_all(self._file, data)
+                    except OSError as error:
+                        self._note(error)
 
     def mark(self) -> Mark:
         """How far the file is valid now."""
@@ -65,19 +91,121 @@ class Growing:
         self._marked, self._before = self.length, self.checksum
         return mark
 
-    def sync(self) -> None:
-        """Have what was written survive a power failure; may be called from another thread than the rest."""
-        length = self.length
-        if self._synced < length:
-            with writing(self.path):
-                os.fdatasync(self._file)
-            if self._synced == 0:
-                sync_folder(self.path.parent)
-            self._synced = length
+    @property
+    def waits(self) -> bool:
+        """Is not all of it on disk for good?"""
+        return self.fault is not None or self._sure[0] < self.length
+
+    def sync(self, *, durable: bool = True) -> None:
+        """Have what was written survive a power failure, or with `durable` off the end of the process; may be called
+        from another thread than the rest. Where the disk does not take it this is an error, and can be tried again.
+        """
+        with self._disk, writing(self.path):
+            if not self.waits:
+                return
+            if self.fault is not None:
+                self._write_again()
+            with self._adding:
+                sure = (self.length, self.checksum)
+            if durable:
+                try:
+                    os.fdatasync(self._file)
+                    if not self._named:
+                        sync_folder(self.path.parent)
+                except OSError as error:
+                    self._note(error)
+                    raise
+            self._named = self._named or durable
+            self._forget(sure)
+
+    def move(self, folder: Path, *, durable: bool = True) -> Path:
+        """Write the whole file to another directory, and sync it there; where it was before. Where the other disk does
+        not take it, it stays where it is.
+        """
+        new, old = folder / self.path.name, self.path
+        with self._disk, writing(new):
+            folder.mkdir(parents=True, exist_ok=True)
+            file = os.open(new, _HOW, 0o644)
+            try:
+                self._copy_sure(file)
+                with self._adding:
+                    tail, sure = list(self._tail), (self.length, self.checksum)
+                for data in tail:
+                    write_all(file, data)
+                if durable:
+                    os.fdatasync(file)
+                    sync_folder(folder)
+                with self._adding:
+                    for data in islice(self._tail, len(tail), None):  # what has come meanwhile
+                        write_all(file, data)
+                    self._file, file = file, self._file
+                    self.path, self.fault = new, None
+            except BaseException:
+                os.close(file)
+                with suppress(OSError):
+                    new.unlink()
+                raise
+            self._named = durable
+            self._forget(sure)
+            if file >= 0:
+                os.close(file)
+        return old
 
     def close(self) -> None:
         """Write no more."""
-        os.close(self._file)
+        with self._disk:
+            if self._file >= 0:
+                os.close(self._file)
+            self._file = -1
+
+    def _open(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(self.path, _HOW, 0o644)
+
+    def _note(self, error: OSError) -> None:
+        """Keep in mind what a full or failing disk said; anything else is an error."""
+        if disk_fault(error) is None:
+            raise error
+        self.fault = error
+
+    def _write_again(self) -> None:
+        """Cut off what may not have been written, and write it."""
+        if self._file < 0:
+            self._open()
+        if os.fstat(self._file).st_size > self._sure[0]:
+            os.ftruncate(self._file, self._sure[0])
+        with self._adding:
+            for data in self._tail:
+                write_all(self._file, data)
+            self.fault = None
+
+    def _forget(self, sure: tuple[int, int]) -> None:
+        """What is on disk for good need not be kept."""
+        left = sure[0] - self._sure[0]
+        while left:
+            left -= len(self._tail.popleft())
+        self._sure = sure
+
+    def _copy_sure(self, file: int) -> None:
+        """Copy what is on disk for good; it must be what was written."""
+        length = checksum = 0
+        for data in self._read_sure():
+            length += len(data)
+            checksum = isal_zlib.crc32(data, checksum)
+            write_all(file, data)
+        if (length, checksum) != self._sure:
+            raise damaged("what was committed of it is not there as it was", self.path)
+
+    def _read_sure(self) -> Iterator[bytes]:
+        left = self._sure[0]
+        try:
+            if left:
+                with self.path.open("rb", buffering=0) as old:
+                    while left and (data := old.read(min(left, _COPIED))):
+                        left -= len(data)
+                        yield data
+        except OSError as error:  # of the disk that fails, and not of the one that is written
+            raise damaged(f"what was committed of it cannot be read: {error.strerror}", self.path) from None
 
 
 def damaged(what: str, where: Path | str) -> WeftError:
@@ -89,19 +217,24 @@ def damaged(what: str, where: Path | str) -> WeftError:
     )
 
 
-def intact(folder: Path, marks: dict[str, Mark]) -> bool:
+def intact(root: Path, marks: dict[str, Mark]) -> bool:
     """Is everything there that a commit promises? A file that has been sealed since then was whole."""
-    return all(_intact(folder / name, mark) for name, mark in marks.items())
+    return all(_is_there(root, name, mark) for name, mark in marks.items())
 
 
-def wholly_intact(folder: Path, name: str, mark: Mark) -> bool:
+def wholly_intact(root: Path, name: str, mark: Mark) -> bool:
     """Is an open file as it was committed, from its beginning to its mark? One that has been sealed was whole."""
     if mark.since and not mark.before:  # of an older version: what is known is checked
-        return _intact(folder / name, mark)
-    return _intact(folder / name, Mark(mark.length, 0, mark.checksum))
+        return _is_there(root, name, mark)
+    return _is_there(root, name, Mark(mark.length, 0, mark.checksum))
 
 
-def _intact(path: Path, mark: Mark) -> bool:
+def _is_there(root: Path, name: str, mark: Mark) -> bool:
+    return any(intact_at(path, mark) for path in places_of(root, name)) or name in stored_names(root)
+
+
+def intact_at(path: Path, mark: Mark) -> bool:
+    """Is a file, in this place, as a mark promises?"""
     growing = path.with_name(path.name + OPEN)
     try:
         if growing.stat().st_size < mark.length:
@@ -138,71 +271,3 @@ def last_number(folder: Path, worker: int) -> int:
     with writing(folder):
         found = [_OWNED.search(path.name) for path in folder.iterdir()] if folder.exists() else []
     return max((int(each[2]) for each in found if each is not None and int(each[1]) == worker), default=0)
-
-
-def write_all(file: int, data: bytes) -> None:
-    """Write to a descriptor, in as many steps as it takes."""
-    written = os.write(file, data)
-    while written < len(data):
-        written += os.write(file, data[written:])
-
-
-def sync_folder(folder: Path) -> None:
-    """Have the names in a folder survive a power failure."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-class writing:  # noqa: N801
-    """Turns what the disk says into a message for a person."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        """Nothing to do."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Say what happened, where, and what to do."""
-        if isinstance(error, OSError):
-            todo = {
-                errno.ENOSPC: "make room and run the same command again; nothing that was committed is lost",
-                errno.EDQUOT: "raise the quota and run the same command again; nothing that was committed is lost",
-                errno.EROFS: "the file system is read-only: choose another --out",
-                errno.ENOTDIR: "a part of the path is a file: choose another --out",
-                errno.EACCES: "the directory cannot be written: choose another --out, or change its permissions",
-            }.get(error.errno or 0, "run the same command again when it is mended")
-            what = os.strerror(error.errno) if error.errno else str(error)
-            raise WeftError(f"cannot write: {what}", where=str(self._path), todo=todo) from error
-
-
-@contextmanager
-def replacing(out: Path, check: Callable[[Path], None]) -> Iterator[Path]:
-    """A new directory beside a place, which takes the place when everything went well and is removed otherwise.
-
-    `check` refuses a place where something else is than what may be replaced; it is asked before the work and after.
-    """
-    out = out.absolute()
-    new, old = out.with_name(f".{out.name}.new"), out.with_name(f".{out.name}.old")
-    with writing(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-        if old.exists() and not out.exists():  # the power failed between the two renames
-            old.rename(out)
-        check(out)
-        shutil.rmtree(new, ignore_errors=True)
-        new.mkdir()
-    try:
-        yield new
-        with writing(out):
-            check(out)
-            if out.exists():
-                shutil.rmtree(old, ignore_errors=True)
-                out.rename(old)
-            new.rename(out)
-            sync_folder(out.parent)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-    shutil.rmtree(old, ignore_errors=True)

@@ -20,8 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from weft.disk import rename, sync_file, writing
 from weft.store.columns import writing_options
-from weft.store.files import damaged, sync_folder, writing
+from weft.store.files import damaged
 from weft.store.sealed import note
 
 # Ids are sorted a share at a time: a row takes 11 bytes of memory, where the frontier has 25 for a URL.
@@ -119,8 +120,6 @@ def _rewrite(path: Path, kept: NDArray[np.bool_]) -> None:
                 at += batch.num_rows
                 if rows.num_rows:
                     writer.write_batch(rows)
-        with beside.open("rb") as written:
-            os.fsync(written.fileno())
+        sync_file(beside)
         note(path.parent.parent, f"{path.parent.name}/{path.name}", beside, number=0)
-        beside.rename(path)
-        sync_folder(path.parent)
+        rename(beside, path)

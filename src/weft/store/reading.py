@@ -7,10 +7,9 @@ its text is compared, and what has no more than an id is answered with every URL
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +19,7 @@ from pyarrow import ipc
 from weft.errors import UsageError, WeftError
 from weft.store.columns import IDS, read_batches
 from weft.store.files import OPEN, sealed_as
+from weft.store.members import Volumes
 from weft.urls import fingerprint, signed
 
 
@@ -40,12 +40,13 @@ class Linked(NamedTuple):
 
 
 class CrawlFiles:
-    """What a crawl has written so far."""
+    """The files of a crawl, for who reads them, also while it runs. It writes nothing and keeps no file open."""
 
     def __init__(self, out: Path) -> None:
         if not (out / "crawl.toml").exists():
             raise UsageError("there is no crawl here", where=str(out), todo="give the directory of a crawl (its --out)")
         self.out = out
+        self._volumes = Volumes(out)
 
     def fetches(self, url: str) -> list[dict[str, Any]]:
         """Every fetch of a URL, the oldest first."""
@@ -75,14 +76,7 @@ class CrawlFiles:
 
     def record(self, row: dict[str, Any]) -> Record:
         """The record that a row of `pages` names."""
-        sealed = self.out / "volumes" / row["volume"]
-        try:
-            with _opened(sealed) as file:
-                file.seek(row["offset"])
-                data = zlib.decompress(file.read(row["length"]), wbits=31)
-        except (OSError, zlib.error) as error:
-            where = f"{sealed}, offset {row['offset']}"
-            raise WeftError(f"cannot read the record: {error}", where=where, todo="is the volume whole?") from error
+        data = self._volumes.member(row["volume"], row["offset"], row["length"])
         warc, _, block = data.partition(b"\r\n\r\n")
         fields = (line.partition(": ") for line in warc.decode().split("\r\n")[1:])
         head, gap, body = block[:-4].partition(b"\r\n\r\n")
@@ -142,14 +136,6 @@ def _sealed(path: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatc
 
 def _known(columns: Sequence[str], schema: pa.Schema) -> list[str]:
     return [name for name in columns if name in schema.names]
-
-
-def _opened(sealed: Path) -> BinaryIO:
-    """A volume, sealed or still open; it may be sealed while we look."""
-    try:
-        return sealed.with_name(f"{sealed.name}.open").open("rb")
-    except FileNotFoundError:
-        return sealed.open("rb")
 
 
 def ids_as_text(row: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from weft.clock import Clock
-from weft.store.files import writing
+from weft.disk import rename, writing
+
+_TIME = '{"time":"'  # what a line begins with where it is JSON; otherwise it begins with the time itself
 
 
 class Rotation:
@@ -40,7 +42,7 @@ class Rotation:
         with writing(path), _alone(path):
             if _size(path) < self._most:  # another process was faster
                 return False
-            path.rename(self._name(path))
+            rename(path, self._name(path), durable=False)
             old = sorted(path.parent.glob(f"{path.name}.[0-9]*.[0-9]*Z*"))
             for each in old[: -self._keep] if self._keep else ():
                 each.unlink(missing_ok=True)
@@ -61,7 +63,7 @@ def log_files(path: Path) -> list[Path]:
     for each in path.parent.glob(f"{path.name}*") if path.parent.exists() else ():
         try:
             with opened(each) as file:
-                found.append((each == path, file.readline(), each))
+                found.append((each == path, file.readline().removeprefix(_TIME), each))
         except OSError:  # it was moved in this moment, or is no log
             continue
     return [each for *_, each in sorted(found)]

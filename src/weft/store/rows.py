@@ -17,14 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from weft.events import Fetched
-from weft.model import Kind
+from weft.model import KIND_NAMES, Kind
 from weft.store.volumes import Stored
 
 _WHEN = pa.timestamp("us", tz="UTC")
 _REDIRECT = int(Kind.REDIRECT)
 _VERSIONS = {b"HTTP/1.1": "1.1", b"HTTP/1.0": "1.0"}
 _LONGEST = 200  # characters of a header
-_KINDS = {kind.value: kind.name.lower() for kind in Kind}
 
 
 def _column(kind: pa.DataType, doc: str, *, null: bool = True) -> Any:
@@ -96,12 +95,18 @@ class PageRow:
         "nofollow, noarchive …, separated by commas, at most 200 characters; `none` stands as `nofollow,noindex`",
     )
     tls: str | None = _column(pa.string(), "verdict on the certificate: ok, expired, self-signed …")
+    dropped: str | None = _column(
+        pa.string(),
+        "why its answer has no record: `noarchive` (the page asks for it, under `obey_noarchive`) or `application`; "
+        "null where it has one, or could have none",
+    )
     volume: str | None = _column(pa.string(), "WARC file, null when nothing was stored")
     offset: int | None = _column(pa.int64(), "where its record begins")
     length: int | None = _column(pa.int64(), "how long its record is, compressed")
+    extra: tuple[Any, ...] = dataclasses.field(default=(), repr=False)  # what stages said, where a crawl has any
 
 
-_FIELDS = dataclasses.fields(PageRow)
+_FIELDS = tuple(each for each in dataclasses.fields(PageRow) if each.metadata)
 
 PAGES = pa.schema(
     [
@@ -125,7 +130,7 @@ def page_row(fetched: Fetched, stored: Stored | None, worker: int) -> PageRow:  
     row.url = turn.url
     row.site = fetched.site
     row.ip = page.address or None
-    row.kind = _KINDS[turn.kind]
+    row.kind = KIND_NAMES[turn.kind]
     row.depth = turn.depth
     row.via = turn.via
     row.attempt = turn.attempt
@@ -144,6 +149,7 @@ def page_row(fetched: Fetched, stored: Stored | None, worker: int) -> PageRow:  
     row.redirected_from = fetched.redirected_from
     row.robots = fetched.robots or None
     row.tls = page.tls or None
+    row.dropped = fetched.dropped or None
     if page.status > 0:
         row.status = page.status
         row.bytes = len(page.body)
@@ -187,9 +193,13 @@ def _version(head: bytes) -> str | None:
     return rest.split(b" ", 1)[0].strip().decode("latin-1") or None if first == b"HTTP" else None
 
 
-def batch_of(rows: list[PageRow]) -> pa.RecordBatch:
-    """Rows in columns."""
-    return pa.RecordBatch.from_arrays([make(rows) for make in _makers()], schema=PAGES)
+def batch_of(rows: list[PageRow], schema: pa.Schema = PAGES) -> pa.RecordBatch:
+    """Rows in columns; what is in the schema beside those of every crawl are columns of stages."""
+    columns = [make(rows) for make in _makers()]
+    for place, field in enumerate(schema, -len(columns)):
+        if place >= 0:
+            columns.append(pa.array([row.extra[place] for row in rows], type=field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 @cache

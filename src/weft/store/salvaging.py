@@ -21,12 +21,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import ipc
 
+from weft.disk import sync_file
 from weft.store.cdxj import cdxj_line
 from weft.store.columns import LINKS, PAGES, URLS, read_batches, writing_options
 from weft.store.verifying import fields_of, members
 from weft.store.warc import RecordIds, record, sha1, warc_date
 
-SCHEMAS = {"pages": PAGES, "links": LINKS, "urls": URLS}
+_SCHEMAS = {"pages": PAGES, "links": LINKS, "urls": URLS}
 _FILLER = 60_000  # bytes of one record that stands for lost ones
 _LEAST = 300
 _MENDABLE = (pa.ArrowException, OSError, ValueError)
@@ -55,8 +56,7 @@ def save_volume(path: Path, target: Path, *, length: int | None = None, wall: fl
         for start, end in bad:
             file.seek(start)
             file.write(b"".join(_fillers(end - start, wall)))
-        file.flush()
-        os.fsync(file.fileno())
+    sync_file(target)
     return Saved(kept, lost)
 
 
@@ -122,6 +122,21 @@ def index_volume(volume: Path, target: Path, name: str) -> int:
     return len(lines)
 
 
+def schema_of(root: Path, table: str) -> pa.Schema:
+    """The columns of a table, those of stages included: as the first part that can be read has them, if there is one
+    at all.
+    """
+    for path in sorted((root / table).glob("part-*")):
+        try:
+            if path.suffix == ".parquet":
+                return pq.read_schema(path)
+            with pa.OSFile(str(path), "rb") as file, ipc.open_stream(file) as reader:
+                return reader.schema
+        except _MENDABLE:
+            continue
+    return _SCHEMAS.get(table, pa.schema([pa.field("id", pa.int64(), nullable=False)]))
+
+
 def save_rows(
     path: Path,
     target: Path,
@@ -144,8 +159,7 @@ def save_rows(
             kept += rows.num_rows
             if rows.num_rows:
                 writer.write_batch(rows.cast(schema) if rows.schema != schema else rows)
-    with target.open("rb") as file:
-        os.fsync(file.fileno())
+    sync_file(target)
     if path.suffix != ".parquet":
         known = read  # how many there should be nobody knows
     return Saved(kept, known - kept if known >= 0 else -1)

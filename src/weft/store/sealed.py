@@ -9,18 +9,23 @@ after a copy, is read once. Lines that are cut or bad count as none, and a file 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from isal import isal_zlib
 
-from weft.store.files import sync_folder, write_all, writing
+from weft.disk import append_lines
+from weft.store.places import folder_of
 
 LIST = "sealed.log"
 FOLDERS = ("pages", "links", "urls", "volumes")
 _FINAL = (".parquet", ".cdxj", ".gz")
+
+
+def folders(root: Path) -> list[str]:
+    """Where sealed files are: the tables of stages have folders of their own."""
+    return [*FOLDERS, *sorted(path.name for path in root.glob("stage-*") if path.is_dir())]
 
 
 class Sealed(NamedTuple):
@@ -53,19 +58,7 @@ def sealed_now(name: str, content: Path, *, number: int = 0, checksum: int | Non
 
 def append(root: Path, files: list[Sealed]) -> None:
     """Add lines to the list."""
-    path = root / LIST
-    with writing(path):
-        new = not path.exists()
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            size = os.fstat(file).st_size
-            cut = size > 0 and os.pread(file, 1, size - 1) != b"\n"
-            write_all(file, b"\n" * cut + b"".join(each.line() for each in files))
-            os.fdatasync(file)
-        finally:
-            os.close(file)
-        if new:
-            sync_folder(root)
+    append_lines(root / LIST, b"".join(each.line() for each in files))
 
 
 def listed(root: Path) -> dict[str, list[Sealed]]:
@@ -82,10 +75,11 @@ def listed(root: Path) -> dict[str, list[Sealed]]:
 
 def final_files(root: Path) -> Iterator[tuple[str, Path]]:
     """The files that have their final names, each with the name that the list knows it by."""
-    for folder in FOLDERS:
-        for path in sorted((root / folder).iterdir()) if (root / folder).is_dir() else ():
-            if path.suffix in _FINAL and not path.name.startswith("."):
-                yield f"{folder}/{path.name}", path
+    for folder in folders(root):
+        for place in folder_of(root, folder):
+            for path in sorted(place.iterdir()) if place.is_dir() else ():
+                if path.suffix in _FINAL and not path.name.startswith("."):
+                    yield f"{folder}/{path.name}", path
 
 
 def as_listed(path: Path, lines: list[Sealed], *, read: bool = False) -> Sealed | None:

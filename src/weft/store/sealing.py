@@ -17,27 +17,32 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import ipc
 
+from weft.disk import disk_fault, rename, sync_file, sync_folder, writing
 from weft.store.cdxj import sort_cdxj
 from weft.store.columns import writing_options
 from weft.store.contents import Contents
-from weft.store.files import OPEN, Mark, damaged, owner_of, sealed_as, sync_folder, writing
-from weft.store.sealed import FOLDERS, note
+from weft.store.files import OPEN, Mark, damaged, intact_at, owner_of, sealed_as
+from weft.store.places import folder_of, name_of, places_of
+from weft.store.sealed import folders, note
+from weft.store.stored import stored_names
 from weft.store.volumes import Original
 
 _ROW_GROUP = 65_536
 
 
-def seal(path: Path, *, number: int = 0, checksum: int | None = None) -> None:
+def seal(path: Path, *, number: int = 0, checksum: int | None = None, root: Path | None = None) -> None:
     """Give a growing file its final form and name, and list it.
 
-    `number` is that of the commit that has all of it, `checksum` that of its content, where it is known.
+    `number` is that of the commit that has all of it, `checksum` that of its content, where it is known; `root` is the
+    crawl's directory, where that is not the one above the file's.
     """
     final = path.with_name(path.name.removesuffix(OPEN))
     sealed = sealed_as(final)
+    root = root or path.parent.parent
 
     def about_to_be_named(content: Path) -> None:
         known = checksum if content == path else None
-        note(path.parent.parent, f"{path.parent.name}/{sealed.name}", content, number=number, checksum=known)
+        note(root, name_of(root, sealed), content, number=number, checksum=known)
 
     with writing(path):
         if final.suffix == ".arrow":
@@ -46,8 +51,8 @@ def seal(path: Path, *, number: int = 0, checksum: int | None = None) -> None:
             sort_cdxj(path, final, about_to_be_named)
         else:
             about_to_be_named(path)
-            path.rename(final)
-        sync_folder(path.parent)
+            rename(path, final)
+        sync_folder(path.parent)  # the journal is gone for good
 
 
 def _to_parquet(journal: Path, sealed: Path, about_to_be_named: Callable[[Path], None]) -> None:
@@ -67,10 +72,9 @@ def _to_parquet(journal: Path, sealed: Path, about_to_be_named: Callable[[Path],
                 waiting = []
         if waiting:
             writer.write_table(pa.Table.from_batches(waiting))
-    with beside.open("rb") as file:
-        os.fsync(file.fileno())
+    sync_file(beside)
     about_to_be_named(beside)
-    beside.rename(sealed)
+    rename(beside, sealed)
     journal.unlink()
 
 
@@ -90,35 +94,62 @@ def _every_batch(reader: Any, journal: Path) -> Iterator[pa.RecordBatch]:
             raise damaged(f"its rows cannot be read: {error}", journal) from error
 
 
-def seal_leftovers(folder: Path, marks: dict[str, Mark], worker: int = 0, *, number: int = 0) -> None:
+def seal_leftovers(root: Path, marks: dict[str, Mark], worker: int = 0, *, number: int = 0) -> None:
     """Cut every open file of a worker back to what the last commit promises, and seal it; what no commit names goes.
 
     `number` is that of the commit.
     """
-    for name in FOLDERS:
-        mine = (
-            [path for path in (folder / name).iterdir() if owner_of(path) == worker] if (folder / name).exists() else []
-        )
+    for name in folders(root):
+        places = [place for place in folder_of(root, name) if place.exists()]
+        mine = [path for place in places for path in place.iterdir() if owner_of(path) == worker]
         for path in mine:
             if path.suffix == ".new":
                 path.unlink()
-        left = [path for path in mine if path.suffix == OPEN and _cut(path, marks)]
+        left = list(_cut([path for path in mine if path.suffix == OPEN], name, root, marks))
         for path in sorted(left, key=lambda path: (".warc" in path.name, path.name)):  # an index before its volume
-            seal(path, number=number)
+            seal(path, number=number, root=root)
 
 
-def _cut(path: Path, marks: dict[str, Mark]) -> bool:
-    """Is anything left of an open file? One that was sealed, and not yet removed when the worker died, is not."""
-    final = path.with_name(path.name.removesuffix(OPEN))
-    mark = marks.get(f"{path.parent.name}/{final.name}")
-    with writing(path):
-        if mark is None or sealed_as(final).exists():
-            path.unlink()
-            return False
-        if path.stat().st_size < mark.length:
-            raise damaged(f"the file has {path.stat().st_size} bytes, and {mark.length} were committed long ago", path)
-        os.truncate(path, mark.length)
-    return True
+def _cut(opened: list[Path], folder: str, root: Path, marks: dict[str, Mark]) -> Iterator[Path]:
+    """The open files of which something is left, cut back. One that was sealed, and not yet removed when the worker
+    died, is none of them; of one that was being moved from a full disk to another, one is.
+    """
+    copies: dict[str, list[Path]] = {}
+    for path in opened:
+        copies.setdefault(path.name.removesuffix(OPEN), []).append(path)
+    for name, paths in copies.items():
+        known = f"{folder}/{name}"
+        mark = marks.get(known)
+        sealed = [sealed_as(place) for place in places_of(root, known)]
+        kept = None
+        if mark is not None and not any(path.exists() for path in sealed) and known not in stored_names(root):
+            kept = next((path for path in paths if len(paths) == 1 or intact_at(final_path(path), mark)), paths[0])
+        for path in paths:
+            with writing(path):
+                if path != kept:
+                    _remove(path)
+                    continue
+                assert mark is not None
+                size = path.stat().st_size
+                if size < mark.length:
+                    raise damaged(f"the file has {size} bytes, and {mark.length} were committed long ago", path)
+                os.truncate(path, mark.length)
+        if kept is not None:
+            yield kept
+
+
+def _remove(path: Path) -> None:
+    """Remove what is not needed; a disk that is read-only by now keeps it, and nobody looks at it."""
+    try:
+        path.unlink()
+    except OSError as error:
+        if disk_fault(error) is None:
+            raise
+
+
+def final_path(path: Path) -> Path:
+    """What an open file is called without that."""
+    return path.with_name(path.name.removesuffix(OPEN))
 
 
 def known_contents(folder: Path, contents: Contents, worker: int = 0) -> None:

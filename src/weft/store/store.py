@@ -10,18 +10,25 @@ its last commits finds the files as they were.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+
 from weft.clock import Clock, SystemClock
+from weft.disk import disk_fault, is_full
+from weft.errors import WeftError
 from weft.events import Fetched
-from weft.model import Kind, Page, Turn
+from weft.model import Fills, Kind, Page, Turn
 from weft.store.columns import LINKS, PAGES, URLS, Journal, LinkJournal, PageJournal, UrlJournal
 from weft.store.contents import Contents
+from weft.store.extra import PREFIX, Checked, Extra, TableJournal
 from weft.store.files import OPEN, SETTLED, Growing, Mark
 from weft.store.once import drop_repeats
+from weft.store.places import VOLUMES, volume_folders, writing_folders
 from weft.store.rows import page_row
 from weft.store.sealing import give_back_memory, part_number, seal
+from weft.store.shelves import Shelves
 from weft.store.volumes import Stored, Storing, Volumes, payload_digest
 
 _ROBOTS = int(Kind.ROBOTS)
@@ -31,7 +38,7 @@ _SHARE = 20  # of a run's time: no more than the last twentieth of it is in open
 class Store:
     """Where a worker's pages go."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what it is made of
         self,
         folder: Path,
         settings: Storing,
@@ -42,21 +49,36 @@ class Store:
         worker: int = 0,
         pulse: Callable[[], None] = lambda: None,
         clock: Clock | None = None,
+        digest: Callable[[bytes], bytes] = payload_digest,
+        stages: Sequence[Fills] = (),
+        say: Callable[[str], None] = lambda _text: None,
     ) -> None:
+        self._digest = digest
+        self.extra = Extra(stages)
         self._folder = folder
         self._pulse = pulse  # called while something takes long
         self._settings = settings
         self._worker = worker
-        self._volumes = Volumes(folder / "volumes", settings, info, chance, worker=worker)
-        self._pages_journal = Journal(folder / "pages", PAGES, worker=worker)
+        self._clock = clock or SystemClock()
+        places = writing_folders(folder, settings.volumes)
+        self.shelves = Shelves(places, self._clock, volume_bytes=settings.volume_bytes, say=say)
+        known = [*volume_folders(folder), *places]
+        own = folder / VOLUMES
+        self._volumes = Volumes(own, settings, info, chance, worker=worker, shelves=self.shelves, known=known)
+        schema = pa.schema([*PAGES, *self.extra.fields]) if self.extra.fields else PAGES
+        self._pages_journal = Journal(folder / "pages", schema, worker=worker)
         self._pages = PageJournal(self._pages_journal)
         self._links_journal = Journal(folder / "links", LINKS, worker=worker)
         self._links = LinkJournal(self._links_journal)
         self._urls_journal = Journal(folder / "urls", URLS, worker=worker)
-        self._journals = (self._pages_journal, self._links_journal, self._urls_journal)
+        self._journals: tuple[Journal, ...] = (self._pages_journal, self._links_journal, self._urls_journal)
+        self._tables: dict[str, TableJournal] = {}  # by stage
+        for name, table in self.extra.tables.items():
+            journal = Journal(folder / f"{PREFIX}{name}", table, worker=worker)
+            self._tables[name] = TableJournal(journal)
+            self._journals += (journal,)
         self._rolled: list[tuple[int, Growing]] = []  # full files, each with the commit that holds all of it
         self._commits = 0
-        self._clock = clock or SystemClock()
         self._started = self._clock.now()
         self._begun: float | None = None  # when the oldest open part of the columns was first seen
         self.before = 0  # the number of the last commit of the run before
@@ -70,8 +92,8 @@ class Store:
         return f"Store({self._volumes}, {self._pages_journal})"
 
     def archive(self, turn: Turn, page: Page, *, cut: str) -> Stored:
-        """Write an exchange to the volume."""
-        digest = payload_digest(page.body)
+        """Write a request and its answer to the volume."""
+        digest = self._digest(page.body)
         original = None
         if page.body and not cut and turn.kind != _ROBOTS:  # whoever reads a robots.txt back finds it in its place
             original = self.contents.first(digest, turn.id, page.url, page.fetched_at)
@@ -80,7 +102,15 @@ class Store:
 
     def note_page(self, fetched: Fetched, stored: Stored | None) -> None:
         """Write the row of a fetch, and where its record lies."""
-        self._pages.append(page_row(fetched, stored, self._worker))
+        row = page_row(fetched, stored, self._worker)
+        if self.extra.columns:
+            row.extra = self.extra.row(fetched.staged)
+        self._pages.append(row)
+
+    def note_rows(self, checked: Checked) -> None:
+        """Write rows of a stage's table."""
+        if checked.batch is not None:
+            self._tables[checked.stage].append(checked.batch)
 
     def note_links(
         self,
@@ -103,14 +133,25 @@ class Store:
         self._pages.flush()
         self._links.flush()
         self._urls.flush()
+        for table in self._tables.values():
+            table.flush()
         self._commits += 1
         self.contents.mark(self._commits)
         return {growing.name: growing.mark() for growing in self._growing() if growing.length}
 
-    def sync(self) -> None:
-        """Have what is marked survive a power failure; for a thread beside the one that writes."""
+    def sync(self, *, durable: bool = True) -> None:
+        """Have what is marked survive a power failure, or the end of the process alone; for a thread beside the one
+        that writes. Where a disk takes no more it is an error, and can be tried again: nothing is lost meanwhile.
+        """
+        volumes = [growing for growing in self._growing() if growing.name.startswith(VOLUMES)]
+        self.shelves.sync(volumes, self._commits, durable=durable)
         for growing in self._growing():
-            growing.sync()
+            growing.sync(durable=durable)
+
+    def can_wait(self, error: WeftError) -> bool:
+        """Is it a disk that may take it later: a full one, or one for volumes alone?"""
+        fault = disk_fault(error)
+        return is_full(error) or (fault is not None and Path(error.where).parent in self.shelves.out_of_use)
 
     def roll(self, *, all_of_them: bool = False) -> None:
         """Close the files that are full; to be called right behind a mark, so that it holds all of them."""
@@ -143,13 +184,20 @@ class Store:
         """Seal what so many commits have settled, and let other workers know its contents; for a thread beside the one
         that writes.
         """
+        self.shelves.remove_old(commits - SETTLED)
         self.contents.settle(commits - SETTLED)
         settled = [each for each in self._rolled if each[0] + SETTLED <= commits]
         for each in settled:
             growing = each[1]
             growing.close()
-            whole = growing.checksum if growing.path.suffixes[-2:] == [".gz", OPEN] else None
-            seal(growing.path, number=self.before + each[0], checksum=whole)
+            try:
+                self._seal(growing, self.before + each[0])
+            except WeftError as error:
+                if disk_fault(error) is None or not growing.name.startswith(VOLUMES):
+                    raise
+                self.shelves.save(growing, error, self._commits)
+                growing.close()
+                self._seal(growing, self.before + each[0])
             self._rolled.remove(each)
             if growing.path.parent.name == "pages":
                 self.contents.sealed(part_number(growing.path))
@@ -158,6 +206,10 @@ class Store:
         if self._ending and not self._rolled:
             self.contents.close()
             drop_repeats(self._folder / "urls", self._pulse)
+
+    def _seal(self, growing: Growing, number: int) -> None:
+        whole = growing.checksum if growing.path.suffixes[-2:] == [".gz", OPEN] else None
+        seal(growing.path, number=number, checksum=whole, root=self._folder)
 
     def _growing(self) -> list[Growing]:
         found = [growing for _, growing in list(self._rolled)]  # a thread may take some out meanwhile

@@ -1,8 +1,8 @@
-"""Volumes: WARC files, written sequentially in large blocks and rolled by size. In: exchanges. Out: where each
-record lies.
+"""Volumes: WARC files, written sequentially in large blocks and rolled by size. In: requests and their answers. Out:
+where each record lies.
 
 An open volume ends in `.open` and loses that when it is full and sealed. A volume begins with a warcinfo record;
-each exchange is a request record and a response record, or a revisit record where the same content is stored
+each of them is a request record and a response record, or a revisit record where the same content is stored
 already. Beside it grows its index, a line of CDXJ a page, which is sorted when the volume is sealed.
 """
 
@@ -12,8 +12,10 @@ import hashlib
 import random
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -21,7 +23,19 @@ from weft.model import Page
 from weft.settings import setting
 from weft.store.cdxj import cdxj_line
 from weft.store.files import Growing, last_number
-from weft.store.warc import REVISIT_PROFILE, RecordIds, base32, member, record, sha1, stored_head, warc_date
+from weft.store.places import VOLUMES
+from weft.store.shelves import Shelves
+from weft.store.warc import (
+    END,
+    REVISIT_PROFILE,
+    RecordIds,
+    member,
+    record,
+    sha1,
+    stored_head,
+    three_base32,
+    warc_date,
+)
 
 _BLOCK = 1 << 20  # bytes gathered before they are written
 
@@ -32,14 +46,49 @@ def _prefix_complaint(prefix: str) -> str:
     return ""
 
 
+def _folder_complaint(folder: str) -> str:
+    return "" if folder.strip() else "give the names of directories"
+
+
+def _store_complaint(url: str) -> str:
+    """What is wrong with the address of a store.
+
+    >>> _store_complaint("s3://bucket/crawls/first"), _store_complaint("s3://key:secret@bucket/")
+    ('', 'write s3://bucket/prefix; credentials come from the environment')
+    """
+    if url and re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w.=-]+)*/?", url) is None:
+        return "write s3://bucket/prefix; credentials come from the environment"
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storing:
-    """What is written where."""
+    """Settings: what is written, under what names, and when files are sealed."""
 
     volume_bytes: int = setting(
         1_000_000_000, "a WARC volume is sealed when it has grown to so many bytes", at_least=1, unit="bytes"
     )
     prefix: str = setting("weft", "what the names of volumes begin with", check=_prefix_complaint)
+    volumes: tuple[str, ...] = setting(
+        (),
+        "directories where volumes are written, on other disks perhaps, separated by commas; when one is full or "
+        "fails the next is used, and when none is left the crawl pauses until there is room; empty: `volumes/` of the "
+        "crawl's directory",
+        check=_folder_complaint,
+    )
+    store: str = setting(
+        "",
+        "where sealed volumes move to, such as s3://bucket/prefix; endpoint, region and credentials come from the "
+        "environment (AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY …); empty: they stay",
+        check=_store_complaint,
+    )
+    store_gathers: int = setting(
+        10_000_000_000,
+        "while the store is away or slow, sealed volumes gather locally up to so many bytes; then the crawl pauses "
+        "until some have moved",
+        at_least=1,
+        unit="bytes",
+    )
     part_bytes: int = setting(
         32_000_000,
         "a part of the columns is sealed when its journal has grown to so many bytes",
@@ -64,9 +113,12 @@ class Storing:
         "followed, and have their row; robots.txt files are kept. `noindex` changes nothing; what a page asks is in "
         "the column `robots`",
     )
+    log: Literal["text", "json"] = setting(
+        "text", "how crawl.log and messages.log in log/ are written: text, or json, an object a line"
+    )
     log_bytes: int = setting(
         100_000_000,
-        "log/crawl.log and log/faults.log are put aside when they have grown to so many bytes; 0: never",
+        "crawl.log, faults.log and messages.log in log/ are put aside when they have so many bytes; 0: never",
         at_least=0,
         unit="bytes",
     )
@@ -93,12 +145,25 @@ class Original(msgspec.Struct, frozen=True, gc=False):
 
 
 class Volumes:
-    """The WARC files of one worker."""
+    """The WARC files of one worker; its store owns it.
+
+    One volume is open at a time, and its index beside it has a line for each of its pages.
+    """
 
     def __init__(
-        self, folder: Path, settings: Storing, info: dict[str, str], chance: random.Random, *, worker: int = 0
+        self,
+        folder: Path,
+        settings: Storing,
+        info: dict[str, str],
+        chance: random.Random,
+        *,
+        worker: int = 0,
+        shelves: Shelves | None = None,
+        known: Sequence[Path] = (),
     ) -> None:
         self._folder = folder
+        self._shelves = shelves  # where volumes are begun, if not in the folder
+        self._known = {folder, *known}  # every directory where volumes may be
         self._settings = settings
         self._info = info
         self._worker = worker
@@ -121,19 +186,23 @@ class Volumes:
         return () if self._file is None or self._index is None else (self._index, self._file)
 
     def store(self, page: Page, payload_digest: bytes, original: Original | None, *, cut: str) -> Stored:
-        """Write an exchange; `original` where its content is stored already, `cut` where it is not whole."""
+        """Write a request and its answer; `original` where its content is stored already, `cut` if it is not whole."""
         if self._file is None:
             self._begin(page.fetched_at)
-        digest = base32(payload_digest)
-        request_id, response_id = self._ids.next(), self._ids.next()
+        head = stored_head(page.head)
+        block = hashlib.sha1(head, usedforsecurity=False)
+        body = b"" if original is not None else page.body
+        if body:
+            block.update(body)
+        digest, block_digest, request_digest = three_base32(
+            payload_digest, block.digest(), hashlib.sha1(page.request, usedforsecurity=False).digest()
+        )
+        request_id, response_id = self._ids.next_two()
         what = f"WARC-Target-URI: {page.url}\r\nWARC-Date: {warc_date(page.fetched_at)}\r\n"
         if page.address:
             what += f"WARC-IP-Address: {page.address}\r\n"
-        head = stored_head(page.head)
-        block: tuple[bytes, ...] = (head, page.body)
         kind, refers = "response", ""
         if original is not None:
-            block = (head,)
             kind = "revisit"
             refers = (
                 f"WARC-Profile: {REVISIT_PROFILE}\r\nWARC-Refers-To-Target-URI: {original.url}\r\n"
@@ -141,20 +210,21 @@ class Volumes:
             )
         if cut:
             refers += f"WARC-Truncated: {cut}\r\n"
-        response = record(
-            f"WARC-Type: {kind}\r\nWARC-Record-ID: {response_id}\r\n{what}{refers}"
-            f"WARC-Block-Digest: {sha1(*block)}\r\nWARC-Payload-Digest: {digest}\r\n"
-            "Content-Type: application/http; msgtype=response\r\n",
-            *block,
-        )
-        request = record(
-            f"WARC-Type: request\r\nWARC-Record-ID: {request_id}\r\n{what}WARC-Concurrent-To: {response_id}\r\n"
-            f"WARC-Block-Digest: {sha1(page.request)}\r\nContent-Type: application/http; msgtype=request\r\n",
-            page.request,
-        )
-        offset = self._offset
-        length = self._append(member(response))
-        self._append(member(request, 0))
+        # As `record` has it, in one step: a page is copied once, with all that stands around it.
+        response = (
+            f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: {response_id}\r\n{what}{refers}"
+            f"WARC-Block-Digest: {block_digest}\r\nWARC-Payload-Digest: {digest}\r\n"
+            "Content-Type: application/http; msgtype=response\r\n"
+            f"Content-Length: {len(head) + len(body)}\r\n\r\n"
+        ).encode()
+        request = (
+            f"WARC/1.1\r\nWARC-Type: request\r\nWARC-Record-ID: {request_id}\r\n{what}"
+            f"WARC-Concurrent-To: {response_id}\r\nWARC-Block-Digest: {request_digest}\r\n"
+            f"Content-Type: application/http; msgtype=request\r\nContent-Length: {len(page.request)}\r\n\r\n"
+        ).encode()
+        packed = member(b"".join((response, head, body, END)))
+        offset, length = self._offset, len(packed)
+        self._append(packed, member(b"".join((request, page.request, END)), 0))
         self._lines.append(
             cdxj_line(
                 page.url,
@@ -192,12 +262,14 @@ class Volumes:
         return full
 
     def _begin(self, wall: float) -> None:
-        self._number = max(self._number, last_number(self._folder, self._worker)) + 1
+        numbers = (last_number(folder, self._worker) for folder in self._known)
+        self._number = max(self._number, *numbers, 0) + 1
         stamp = time.strftime("%Y%m%d%H%M%S", time.gmtime(wall))
         stem = f"{self._settings.prefix}-{stamp}-{self._worker}-{self._number:05d}"
         self._name = f"{stem}.warc.gz"
-        self._file = Growing(self._folder / self._name)
-        self._index = Growing(self._folder / f"{stem}.cdxj")
+        folder = self._folder if self._shelves is None else self._shelves.first()
+        self._file = Growing(folder / self._name, f"{VOLUMES}/{self._name}")
+        self._index = Growing(folder / f"{stem}.cdxj", f"{VOLUMES}/{stem}.cdxj")
         self._offset = 0
         fields = "".join(f"{name}: {value}\r\n" for name, value in self._info.items()).encode()
         lines = (
@@ -207,13 +279,13 @@ class Volumes:
         )
         self._append(member(record(lines, fields)))
 
-    def _append(self, data: bytes) -> int:
-        self._buffer.append(data)
-        self._buffered += len(data)
-        self._offset += len(data)
+    def _append(self, *members: bytes) -> None:
+        self._buffer += members
+        size = sum(map(len, members))
+        self._offset += size
+        self._buffered += size
         if self._buffered >= _BLOCK:
             self.flush()
-        return len(data)
 
 
 def payload_digest(body: bytes) -> bytes:

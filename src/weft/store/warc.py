@@ -1,4 +1,4 @@
-r"""WARC 1.1 records as bytes. In: an exchange. Out: gzip members, one a record.
+r"""WARC 1.1 records as bytes. In: a request and its answer. Out: gzip members, one a record.
 
 The payload is the content without its transfer coding, as it is after any HTTP/2 hop too: chunk boundaries are no
 part of the page, and readers verify digests on the stored bytes. Where the answer came in chunks its header line is
@@ -27,15 +27,19 @@ from isal import isal_zlib
 
 _TRANSFER_CODING = re.compile(rb"(?im)^(transfer-encoding[ \t]*:)")
 _LINE_END = re.compile(rb"\r?\n")
+END = b"\r\n\r\n"  # of a record
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".ljust(256)
 # To write 160 bits in groups of five, one a byte, they are halved five times: the upper halves move up by so much.
+_REPEATED = 1 | 1 << 256 | 1 << 512
 _HALVINGS = tuple(
     (lower, lower << width, 8 * width // 5 - width)
     for width in (80, 40, 20, 10, 5)
     for lower in [sum(((1 << width) - 1) << (start * (16 * width // 5)) for start in range(80 // width))]
 )
+_ROOM = bytes(12)  # between digests side by side, which take 32 bytes each when they are written
+_THREE_HALVINGS = tuple((lower * _REPEATED, upper * _REPEATED, shift) for lower, upper, shift in _HALVINGS)
 
 
 def sha1(*parts: bytes) -> str:
@@ -58,6 +62,20 @@ def base32(digest: bytes) -> str:
     return "sha1:" + bits.to_bytes(32).translate(_LETTERS).decode()
 
 
+def three_base32(first: bytes, second: bytes, third: bytes) -> tuple[str, str, str]:
+    """Three digests as WARC writes them, side by side in one number: half the time of one by one.
+
+    >>> digests = bytes(20), bytes(range(20)), bytes([255] * 20)
+    >>> three_base32(*digests) == tuple(map(base32, digests))
+    True
+    """
+    bits = int.from_bytes(_ROOM.join((first, second, third)))
+    for lower, upper, shift in _THREE_HALVINGS:
+        bits = bits & lower | (bits & upper) << shift
+    text = bits.to_bytes(96).translate(_LETTERS).decode()
+    return f"sha1:{text[:32]}", f"sha1:{text[32:64]}", f"sha1:{text[64:]}"
+
+
 @lru_cache(maxsize=64)  # a moment is written into several places
 def warc_date(wall: float) -> str:
     """Wall time to the microsecond, as WARC 1.1 allows.
@@ -77,7 +95,7 @@ def _second(seconds: int) -> str:
 def record(fields: str, *block: bytes) -> bytes:
     """One record, not compressed. Its block may lie in several pieces: a page is copied once, not at every step."""
     head = f"WARC/1.1\r\n{fields}Content-Length: {sum(map(len, block))}\r\n\r\n".encode()
-    return b"".join((head, *block, b"\r\n\r\n"))
+    return b"".join((head, *block, END))
 
 
 def member(data: bytes, level: int = 1) -> bytes:
@@ -101,6 +119,12 @@ class RecordIds:
         """A new urn:uuid."""
         self._made += 1
         return f"{self._run}{self._made:012x}>"
+
+    def next_two(self) -> tuple[str, str]:
+        """Two new ones, for a request and its answer."""
+        run, made = self._run, self._made + 2
+        self._made = made
+        return f"{run}{made - 1:012x}>", f"{run}{made:012x}>"
 
 
 def stored_head(head: bytes) -> bytes:

@@ -271,7 +271,7 @@ def test_urls__come_one_by_one_and_go_in_batches(tmp_path: Path) -> None:
 
 
 def test_rows__of_the_wrong_shape_are_refused(tmp_path: Path) -> None:
-    """A row that lacks a value is a fault of ours, found when it is written and not by a reader."""
+    """A row that lacks a value is an internal error, found when it is written and not by a reader."""
     pages = PageJournal(Journal(tmp_path / "pages", PAGES))
     pages.append(row_of({name: value for name, value in NOTHING.items() if name != "etag"}))
     with pytest.raises(AttributeError, match="etag"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import zlib
 from pathlib import Path
 
@@ -9,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.disk import sync_folder, write_all
 from weft.errors import WeftError
-from weft.store.files import Growing, Mark, intact, last_number, owner_of, sealed_as, sync_folder, write_all
+from weft.store.files import Growing, Mark, intact, intact_at, last_number, owner_of, sealed_as
 
 BLOCKS = [b"first block", b"", b"second", b"\x00" * 100, b"x" * 3_000_000, b"end"]
 
@@ -85,12 +88,85 @@ def test_growing__begins_anew_where_a_file_was_left(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no /dev/full")
 def test_growing__on_a_full_disk_is_one_clear_message(tmp_path: Path) -> None:
-    """And what could not be written is not counted."""
+    """When it is to be there for good, and as often as that is asked; what was given is kept."""
     (tmp_path / "x.open").symlink_to("/dev/full")
     growing = Growing(tmp_path / "x")
+    growing.write(b"12345")
+    for _ in range(2):
+        with pytest.raises(WeftError, match="cannot write: No space left on device"):
+            growing.sync()
+    assert growing.waits
+    assert growing.mark() == Mark(5, 0, zlib.crc32(b"12345"))
+    growing.close()
+
+
+# Real files that answer as a full and as a failing disk do, and need no root.
+FULL, FAILING = "/dev/full", "/proc/self/mem"
+
+
+def break_disk(growing: Growing, how: str) -> None:
+    """Have a file's disk be full, or fail, from now on."""
+    file = os.open(how, os.O_WRONLY)
+    os.dup2(file, growing._file)
+    os.close(file)
+
+
+@pytest.mark.parametrize(("how", "said"), [(FULL, errno.ENOSPC), (FAILING, errno.EIO)])
+def test_move__has_every_byte_in_its_place(tmp_path: Path, how: str, said: int) -> None:
+    """What was synced before, what was written since, and what the disk did not take; the marks stay true."""
+    growing = Growing(tmp_path / "one" / "x.warc.gz", "volumes/x.warc.gz")
+    growing.write(b"synced ")
+    growing.sync()
+    growing.write(b"written ")
+    break_disk(growing, how)
+    growing.write(b"refused")
+    mark = growing.mark()
+    assert growing.fault is not None
+    assert growing.fault.errno == said
+    with pytest.raises(WeftError, match="cannot write"):
+        growing.sync()
+    old = growing.move(tmp_path / "two")
+    growing.write(b" and more")
+    growing.sync()
+    assert not growing.waits
+    assert old == tmp_path / "one" / "x.warc.gz.open"
+    assert old.read_bytes() == b"synced written "
+    assert growing.path.read_bytes() == b"synced written refused and more"
+    assert intact_at(tmp_path / "two" / "x.warc.gz", mark)
+    assert growing.name == "volumes/x.warc.gz"
+    growing.close()
+
+
+def test_move__to_a_disk_that_is_full_too_changes_nothing(tmp_path: Path) -> None:
+    """The file stays where it was, and goes on there when there is room."""
+    growing = Growing(tmp_path / "one" / "x", "volumes/x")
+    growing.write(b"synced ")
+    growing.sync()
+    break_disk(growing, FULL)
+    growing.write(b"refused")
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "x.open").symlink_to(FULL)
     with pytest.raises(WeftError, match="No space left"):
-        growing.write(b"12345")
-    assert growing.mark() == Mark(0, 0, 0)
+        growing.move(tmp_path / "two")
+    file = os.open(growing.path, os.O_WRONLY | os.O_APPEND)
+    os.write(file, b"ref")  # half of it was taken
+    os.dup2(file, growing._file)
+    os.close(file)
+    growing.sync()
+    assert growing.path.read_bytes() == b"synced refused"
+    assert growing.path.parent == tmp_path / "one"
+    growing.close()
+
+
+def test_move__of_what_was_damaged_is_refused(tmp_path: Path) -> None:
+    """What was committed must be there as it was: nothing else is moved."""
+    growing = Growing(tmp_path / "one" / "x", "volumes/x")
+    growing.write(b"synced ")
+    growing.sync()
+    growing.path.write_bytes(b"SYNCED ")
+    with pytest.raises(WeftError, match="not there as it was"):
+        growing.move(tmp_path / "two")
+    assert not (tmp_path / "two" / "x.open").exists()
     growing.close()
 
 

@@ -16,7 +16,7 @@ from tests.siege import wait_until
 
 from weft.clock import SystemClock
 from weft.events import Fetched
-from weft.model import Kind, Outcome, Page, Turn
+from weft.model import NO_ID, Kind, Outcome, Page, PageNumber, Turn, UrlId
 from weft.store.log import FIELDS, CrawlLog
 from weft.store.rotation import Rotation, log_files, opened, reopened_on_signal
 
@@ -24,7 +24,7 @@ from weft.store.rotation import Rotation, log_files, opened, reopened_on_signal
 def fetched(number: int) -> Fetched:
     """A fetch that can be told from others, a second later each."""
     url = f"http://a.test/{number}"
-    turn = Turn(number, number, url, 1, Kind.A, 0, 1)
+    turn = Turn(PageNumber(number), UrlId(number), url, 1, Kind.A, NO_ID, 1)
     page = Page(url, 200, None, b"", b"", {}, b"", "", "", "", 0.0, 1e9 + number, 0.0, closed=False)
     return Fetched(Outcome(turn, page, None, None), "a.test", 1, "", duplicate=False)
 
@@ -123,11 +123,11 @@ def test_follow__goes_over_to_the_new_log(tmp_path: Path, moved: bool) -> None:
         command = [sys.executable, "-m", "weft", "log", str(tmp_path), "--follow"]
         following = subprocess.Popen(command, stdout=file)
         try:
-            wait_until(lambda: output.read_text().count("\n") == 3, "nothing was shown", 60)
+            wait_until(lambda: output.read_text().count("\n") == 3, "nothing was shown")
             if moved:
                 path.rename(path.with_name("crawl.log.1"))
             write(log, range(3, 30))
-            wait_until(lambda: output.read_text().count("\n") >= 30, "lines are missing", 120)
+            wait_until(lambda: output.read_text().count("\n") >= 30, "lines are missing")
         finally:
             following.kill()
             following.wait()

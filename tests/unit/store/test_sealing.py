@@ -18,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from weft.errors import WeftError
 from weft.events import Fetched
-from weft.model import Kind, Outcome, Page, Parsed, Turn
+from weft.model import NO_ID, Kind, Outcome, Page, PageNumber, Parsed, Turn, UrlId
 from weft.store.files import SETTLED, Mark, intact, sealed_as
 from weft.store.sealed import as_listed, final_files, listed
 from weft.store.sealing import seal, seal_leftovers
@@ -38,7 +38,7 @@ def store_in(out: Path, worker: int = 0) -> Store:
 def put(store: Store, number: int) -> None:
     """A page with everything that belongs to it, as the loop writes it."""
     url = f"http://a/{number}"
-    turn = Turn(number, number, url, 1, Kind.A, 0, 1)
+    turn = Turn(PageNumber(number), UrlId(number), url, 1, Kind.A, NO_ID, 1)
     page = Page(url, 200, None, b"GET", HEAD, {}, b"%d" % number, "", "", "", 1e9, 1e9, 0.1, closed=False)
     stored = store.archive(turn, page, cut="")
     fetched = Fetched(Outcome(turn, page, PARSED, None), "a", 1, stored.digest, duplicate=False)

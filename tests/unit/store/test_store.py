@@ -15,7 +15,7 @@ import pytest
 from weft.clock import Clock, VirtualClock
 from weft.errors import UsageError, WeftError
 from weft.events import Fetched
-from weft.model import Kind, Outcome, Page, Parsed, Reason, Turn
+from weft.model import NO_ID, NO_PAGE, Kind, Outcome, Page, PageNumber, Parsed, Reason, Turn, UrlId
 from weft.store.contents import Contents
 from weft.store.files import SETTLED, Growing, Mark, intact
 from weft.store.reading import CrawlFiles, Linked
@@ -63,7 +63,7 @@ class Bench:
     def put(self, number: int, body: bytes = b"", *, cut: str = "", **changes: Any) -> Stored:
         """Archive a page and write its row, as the loop does."""
         url = self.urls.setdefault(number, f"http://a/{number}")
-        turn = changes.pop("turn", Turn(number, number, url, 1, Kind.A, 7, 1))
+        turn = changes.pop("turn", Turn(PageNumber(number), UrlId(number), url, 1, Kind.A, UrlId(7), 1))
         head, headers, parsed = (
             changes.pop("head", HEAD),
             changes.pop("headers", HEADERS),
@@ -126,7 +126,7 @@ def test_row__says_what_is_known_of_a_fetch(bench: Bench) -> None:
 def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
     """Nothing is made up."""
     page = Page("http://a/", 0, Reason.DNS_FAILED, b"", b"", {}, b"", "", "", "", 0.0, WALL, 0.0, closed=True)
-    turn = Turn(1, 1, "http://a/", 0, Kind.SEED, 0, 1)
+    turn = Turn(PageNumber(1), UrlId(1), "http://a/", 0, Kind.SEED, NO_ID, 1)
     fetched = Fetched(Outcome(turn, page, None, Reason.DNS_FAILED, final=False), "a", 1, "", duplicate=False)
     bench.store.note_page(fetched, None)
     bench.seal()
@@ -169,10 +169,16 @@ def test_row__joins_the_ends_of_a_chain_of_redirects(bench: Bench) -> None:
     """The page at its end has how long it was, and where it began."""
     bench.put(1, b"", redirect="http://a/2")
     bench.put(
-        2, b"", redirect="http://a/3", turn=Turn(2, 2, "http://a/2", 1, Kind.REDIRECT, 1, 1, 1), redirected_from=1
+        2,
+        b"",
+        redirect="http://a/3",
+        turn=Turn(PageNumber(2), UrlId(2), "http://a/2", 1, Kind.REDIRECT, UrlId(1), 1, 1),
+        redirected_from=1,
     )
-    bench.put(3, b"end", turn=Turn(3, 3, "http://a/3", 1, Kind.REDIRECT, 2, 1, 2), redirected_from=1)
-    bench.put(4, b"map", turn=Turn(4, 4, "http://a/4", 1, Kind.MAP, 2, 1, 2))
+    bench.put(
+        3, b"end", turn=Turn(PageNumber(3), UrlId(3), "http://a/3", 1, Kind.REDIRECT, UrlId(2), 1, 2), redirected_from=1
+    )
+    bench.put(4, b"map", turn=Turn(PageNumber(4), UrlId(4), "http://a/4", 1, Kind.MAP, UrlId(2), 1, 2))
     bench.seal()
     rows = {row["id"]: row for row in pq.read_table(bench.out / "pages").to_pylist()}
     assert [(row["redirects"], row["redirected_from"]) for row in rows.values()] == [(0, 0), (1, 1), (2, 1), (0, 0)]
@@ -233,7 +239,7 @@ def test_duplicate__of_another_worker_is_known_when_its_record_cannot_be_taken_b
 
 def test_duplicate__is_never_a_robots_file(bench: Bench) -> None:
     """Whoever judges a crawl by them finds each in its own record."""
-    robots = Turn(-1, 9, "http://a/robots.txt", 0, Kind.ROBOTS, 0, 1)
+    robots = Turn(NO_PAGE, UrlId(9), "http://a/robots.txt", 0, Kind.ROBOTS, NO_ID, 1)
     bench.put(1, b"same")
     assert bench.put(2, b"same", turn=robots).duplicate_of == 0
     assert bench.put(3, b"same", turn=robots).duplicate_of == 0

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from weft.disk import writing
 from weft.errors import WeftError
 from weft.model import Page
-from weft.store.files import last_number, writing
+from weft.store.files import last_number
 from weft.store.sealing import seal
 from weft.store.volumes import Original, Storing, Volumes, payload_digest
 

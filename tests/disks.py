@@ -1,0 +1,29 @@
+"""Disks that are full: small file systems of our own, where they can be mounted."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+@contextmanager
+def small_disk(place: Path, size: str) -> Iterator[Path]:
+    """A file system of so many bytes; the test is skipped where none can be mounted."""
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(place)]
+    if os.geteuid() != 0 or subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        pytest.skip("a small file system cannot be mounted here (it takes root)")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)  # files of the test may still be open
+
+
+def remount(place: Path, options: str) -> None:
+    """Change a file system that was mounted: its size, or whether it can be written."""
+    subprocess.run(["mount", "-o", f"remount,{options}", str(place)], check=True)
