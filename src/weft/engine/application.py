@@ -7,19 +7,24 @@ links of every page within its scope.
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlencode
+
+import msgspec
 
 from weft.fetch.headers import check_headers
 from weft.frontier.special import Special
 from weft.model import Page, Parsed, Turn
 from weft.parse.page import Parser
-from weft.urls import normal_form
+from weft.parse.stage import ReadPage
 
 _MOST_BODY = 1_000_000  # bytes
+_MOST_META = 64_000  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,9 @@ class Request:
 
     Headers are sent with this request only, not with its redirect. Header values and bodies are secrets: they are not
     in the archive unless `store_credentials` is set.
+
+    A page that was fetched before is not fetched once more unless it is asked for `again`, and nothing is told of that;
+    one that is still to be fetched is fetched once, whoever asks.
     """
 
     url: str  #: relative to the page on which it is asked for, or absolute; without user name and password
@@ -41,6 +49,12 @@ class Request:
     method: Literal["GET", "POST"] = "GET"
     body: bytes | str | Mapping[str, str] | None = field(default=None, repr=False)  #: of a POST; a mapping is a form
     repeat: bool = False  #: a POST that may be sent again when its outcome is unknown
+    again: bool = False  #: fetch the page also where that was done before
+    later: float = 0.0  #: seconds that it is not asked for yet
+    #: what comes back with whatever comes of it, also after a resume and at another worker: numbers, texts, bytes,
+    #: lists and dictionaries of them
+    meta: Any = None
+    owners: int = field(default=-1, repr=False)  #: who of several asks for it; `Together` sets it
 
     def __post_init__(self) -> None:
         check_headers(self.headers)
@@ -50,13 +64,23 @@ class Request:
             raise ValueError("a body is for POST: say method='POST'")
         if len(self._bytes()) > _MOST_BODY:
             raise ValueError(f"the body is larger than {_MOST_BODY:,} bytes")
+        if not 0 <= self.later < math.inf:
+            raise ValueError(f"it cannot be asked for in {self.later} seconds")
+        if len(packed_meta(self.meta)) > _MOST_META:
+            raise ValueError(f"the meta is larger than {_MOST_META:,} bytes")
 
-    @property
-    def special(self) -> Special | None:
-        """What the frontier must remember beside the URL."""
-        if self.method == "GET" and not self.headers:
+    def special(self, wall: float) -> Special | None:
+        """What the frontier must remember beside the URL; None where that is nothing. The time is `wall` now."""
+        if self.method == "GET" and not (self.headers or self.later) and self.meta is None and self.owners == -1:
             return None
-        return Special(dict(self.headers or {}), self._bytes() if self.method == "POST" else None, self.repeat)
+        return Special(
+            dict(self.headers or {}),
+            self._bytes() if self.method == "POST" else None,
+            self.repeat,
+            meta=packed_meta(self.meta),
+            owners=self.owners,
+            due=wall + self.later if self.later else 0.0,
+        )
 
     def _bytes(self) -> bytes:
         if isinstance(self.body, Mapping):
@@ -64,103 +88,85 @@ class Request:
         return self.body.encode() if isinstance(self.body, str) else self.body or b""
 
 
-class FetchedPage:
+def packed_meta(meta: Any) -> bytes:
+    """What comes back with a request, as the frontier keeps it: nothing for None."""
+    if meta is None:
+        return b""
+    try:
+        return msgspec.msgpack.encode(meta)
+    except (TypeError, ValueError, OverflowError, UnicodeEncodeError) as error:
+        raise TypeError(f"the meta of a request cannot be kept: {error}") from error
+
+
+def unpacked_meta(data: bytes) -> Any:
+    """The same again.
+
+    >>> unpacked_meta(packed_meta({"walker": 3})), unpacked_meta(packed_meta(None))
+    ({'walker': 3}, None)
+    """
+    return msgspec.msgpack.decode(data) if data else None
+
+
+class FetchedPage(ReadPage):
     """A page as an application sees it."""
 
-    def __init__(self, turn: Turn, page: Page, parsed: Parsed, parser: Parser) -> None:
-        self._turn = turn
-        self._page = page
-        self._parsed = parsed
-        self._parser = parser
-
-    def __repr__(self) -> str:
-        return f"FetchedPage({self.status} {self.url})"
-
-    @property
-    def url(self) -> str:
-        """Its URL, in normal form."""
-        return self._turn.url
-
-    @property
-    def method(self) -> str:
-        """How it was asked for: GET or POST."""
-        return "POST" if self._page.request.startswith(b"POST ") else "GET"
+    def __init__(
+        self,
+        turn: Turn,
+        page: Page,
+        parsed: Parsed,
+        parser: Parser,
+        special: Special | None = None,
+        columns: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(turn, page, parsed, parser, columns)
+        self._special = special
+        self._kept = True
 
     @property
-    def depth(self) -> int:
-        """How many links, or requests, it is away from a seed."""
-        return self._turn.depth
+    def meta(self) -> Any:
+        """What the request came with; None where it had nothing, or nobody asked for the page."""
+        return None if self._special is None else unpacked_meta(self._special.meta)
 
     @property
-    def status(self) -> int:
-        """The status of the answer."""
-        return self._page.status
+    def owners(self) -> int:
+        """Who of several applications asked for it, a bit for each; -1: all of them."""
+        return -1 if self._special is None else self._special.owners
 
     @property
-    def headers(self) -> dict[str, str]:
-        """The headers of the answer, by their names in lower case; values of repeated ones are joined by a comma."""
-        return self._page.headers
+    def kept(self) -> bool:
+        """Does it go to the archive, as far as the application has a say?"""
+        return self._kept
 
-    @property
-    def title(self) -> str:
-        """Its title, "" where it has none."""
-        return self._parsed.title
-
-    @property
-    def type(self) -> str:
-        """Its media type, by what it is more than by what the server says."""
-        return self._parsed.type
-
-    @property
-    def language(self) -> str:
-        """The language that it declares, "" where it declares none."""
-        return self._parsed.language
-
-    # Properties that stand on cached ones: `help` shows these only.
-
-    @property
-    def body(self) -> bytes:
-        """The content, its content coding undone."""
-        return self._body
-
-    @property
-    def text(self) -> str:
-        """The content as text, by its charset."""
-        return self._text
-
-    @property
-    def links(self) -> list[str]:
-        """Where its links lead, in normal form, each once, in their order on the page; none where it asks that they not
-        be followed.
-        """
-        return self._links
-
-    @cached_property
-    def _body(self) -> bytes:
-        return self._parser.content(self._page)[0]
-
-    @cached_property
-    def _text(self) -> str:
-        return self.body.decode(self._parsed.charset or "utf-8", "replace")
-
-    @cached_property
-    def _links(self) -> list[str]:
-        if not self._parsed.follow:
-            return []
-        found = (normal_form(written, self._parsed.base) for written, _ in self._parsed.links)
-        return list(dict.fromkeys(url for url in found if type(url) is str))
+    def discard(self) -> None:
+        """Do not keep it: it has its row and its links, and no record in the archive."""
+        self._kept = False
 
 
 class Application:
     """What to request next, and what to do with a page.
 
     Subclass it and write `visited`, `failed` or `redirected`, or those of them that matter. Or give any object that has
-    `visited` and `failed`; `redirected` may be missing.
+    `visited` and `failed`; all other methods may be missing. An application hears of every end of what it asked for:
+    that a page came, redirects, or could not be had, for whatever reason, and be it that a rule refuses it. `failed`
+    and `redirected` may have a parameter `meta`: what the request came with.
 
-    The methods are called one at a time, in the thread of the crawl, which does nothing else meanwhile: what takes long
-    holds up every site. That is the thread that called `weft.crawl`, unless an event loop runs there; see `weft.crawl`
-    and `weft.crawl_async`.
+    An object is called in the process that calls `weft.crawl`, by one worker. One that is named (`module:Class`) is
+    made by every worker, and told of what that worker fetches: a request that leads to the site of another worker is
+    told to the application there. Under `application_apart` each has a process to itself.
+
+    The methods are called one at a time. Unless it has a process to itself, its worker does nothing else meanwhile:
+    what takes long holds up every site. For an object that is the thread that called `weft.crawl`, unless an event loop
+    runs there; see `weft.crawl` and `weft.crawl_async`.
+
+    What must outlive the process is its state: with methods `state` and `restore` it is part of every commit, so that a
+    crawl that goes on after whatever ended it has it as it was when the last page was that is there too. An attribute
+    `changed`, where there is one, says whether it is to be asked for; it is set to False then.
     """
+
+    def begin(self) -> Iterable[Request | str] | None:
+        """The worker begins, or goes on, after `restore`: request something, or nothing."""
+        return None
 
     def visited(self, page: FetchedPage) -> Iterable[Request | str] | None:
         """A page has come: do something with it, and say what to request next (or nothing)."""
@@ -171,43 +177,96 @@ class Application:
         del url, reason
         return None
 
-    def redirected(self, url: str, target: str) -> None:
-        """A page redirects; the system follows by itself, and `visited` is told of the target."""
+    def redirected(self, url: str, target: str) -> Iterable[Request | str] | None:
+        """A page redirects; the system follows by itself, and `visited` is told of the target, unless that was asked
+        for before: request something, or nothing.
+        """
+        del url, target
+        return None
+
+    def end(self) -> None:
+        """The worker has done its part, or was told to stop."""
 
 
 class Together:
     """Several applications that share one system and its politeness: each is told of the pages that it asked for.
 
-    A seed belongs to all of them. A page that two have asked for is fetched once and given to both. Pages are known by
-    their URLs: what comes of a POST and of a GET of one URL goes to whoever asked for either.
+    A seed belongs to all of them. A page that two ask for before it is there is fetched once and given to both. Who
+    asked for what is kept with the requests: it survives a resume, and the way to another worker.
     """
 
     def __init__(self, *applications: Application) -> None:
         self._applications = applications
-        self._wanted: dict[str, int] = {}  # by URL, until it is there: a bit for each application that asked for it
+
+    def begin(self) -> Iterable[Request | str]:
+        """All of them begin."""
+        for number, application in enumerate(self._applications):
+            yield from _owned(number, _called(application, "begin"))
 
     def visited(self, page: FetchedPage) -> Iterable[Request | str]:
         """Hand the page to those who asked for it, and gather what they want next."""
-        for number, application in self._owners(page.url):
-            yield from self._noted(number, page.url, application.visited(page))
+        for number, application in self._owners(page.owners):
+            yield from _owned(number, application.visited(page))
 
-    def failed(self, url: str, reason: str) -> Iterable[Request | str]:
+    def failed(self, url: str, reason: str, *, meta: Any = None, owners: int = -1) -> Iterable[Request | str]:
         """Tell those who asked for it."""
-        for number, application in self._owners(url):
-            yield from self._noted(number, url, application.failed(url, reason))
+        for number, application in self._owners(owners):
+            yield from _owned(number, _called(application, "failed", url, reason, meta=meta))
 
-    def redirected(self, url: str, target: str) -> None:
-        """Who asked for a page wants where it leads."""
-        self._wanted[target] = self._wanted.get(target, 0) | self._wanted.pop(url, -1)
+    def redirected(self, url: str, target: str, *, meta: Any = None, owners: int = -1) -> Iterable[Request | str]:
+        """Tell those who asked for it."""
+        for number, application in self._owners(owners):
+            yield from _owned(number, _called(application, "redirected", url, target, meta=meta))
 
-    def _owners(self, url: str) -> list[tuple[int, Application]]:
-        wanted = self._wanted.pop(url, -1)
-        return [(number, application) for number, application in enumerate(self._applications) if wanted >> number & 1]
+    def end(self) -> None:
+        """All of them end."""
+        for application in self._applications:
+            _called(application, "end")
 
-    def _noted(self, number: int, base: str, requests: Iterable[Request | str] | None) -> Iterable[Request | str]:
-        """Remember who asked for what; a request may be relative to the page it was made on."""
-        for request in requests or ():
-            url = normal_form(request if isinstance(request, str) else request.url, base)
-            if type(url) is str:
-                self._wanted[url] = self._wanted.get(url, 0) | 1 << number
-            yield request
+    @property
+    def changed(self) -> bool:
+        """Has the state of one of them changed, or may it have?"""
+        return any(getattr(each, "changed", True) for each in self._applications if hasattr(each, "state"))
+
+    @changed.setter
+    def changed(self, changed: bool) -> None:
+        for each in self._applications:
+            if hasattr(each, "changed"):
+                each.changed = changed
+
+    def state(self) -> list[Any]:
+        """The states of all of them, in their order."""
+        return [_called(each, "state") for each in self._applications]
+
+    def restore(self, state: list[Any]) -> None:
+        """Give each its own back."""
+        for each, own in zip(self._applications, state, strict=True):
+            _called(each, "restore", own)
+
+    def _owners(self, owners: int) -> list[tuple[int, Application]]:
+        return [(number, application) for number, application in enumerate(self._applications) if owners >> number & 1]
+
+
+def _owned(number: int, requests: Iterable[Any] | None) -> Iterable[Request | str]:
+    """What an application asks for, with its bit."""
+    for each in requests or ():
+        request = Request(each) if isinstance(each, str) else each
+        if not isinstance(request, Request):
+            yield each  # it is refused where everything is
+        else:
+            yield dataclasses.replace(request, owners=1 << number)
+
+
+def _called(application: Any, method: str, *arguments: Any, **further: Any) -> Any:
+    """Call a method if there is one; what it does not know of is not given to it."""
+    bound = getattr(application, method, None)
+    if bound is None:
+        return None
+    return bound(*arguments, **{name: value for name, value in further.items() if name in known_keywords(bound)})
+
+
+def known_keywords(method: Any) -> frozenset[str]:
+    """Which of `meta` and `owners` a method takes."""
+    parameters = inspect.signature(method).parameters.values()
+    every = any(each.kind is each.VAR_KEYWORD for each in parameters)
+    return frozenset(name for name in ("meta", "owners") if every or any(each.name == name for each in parameters))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from weft.fetch.transport import Request
-from weft.frontier.sites import Site
+from weft.frontier.local.site import Site
 from weft.frontier.special import Special
 from weft.model import FIRST_REQUISITE, Kind, Page, Turn, is_named
 from weft.parse.media import Wanted

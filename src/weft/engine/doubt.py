@@ -9,7 +9,7 @@ from weft.engine.outage import SILENCE
 from weft.engine.outcome import UNREACHED, cut_of
 from weft.engine.wires import Wires
 from weft.engine.writing import write_down
-from weft.frontier.schedule import Visit
+from weft.frontier.local.visit import Visit
 from weft.model import Outcome, Page, Reason, Turn
 from weft.urls import literal_address
 
@@ -33,9 +33,9 @@ async def counts(wires: Wires, visit: Visit, turn: Turn, page: Page) -> bool:
     about = None if turn.page < 0 else turn
     of_site = reason in UNREACHED or about is None
     if visit.errand is not None:
-        site = frontier.owner(visit.errand) or site
+        site = frontier.errands.owner(visit.errand) or site
     return await wires.outage.stands(
-        frontier.before(site, about),
+        frontier.undoing.before(site, about),
         reason or Reason.TIMEOUT,
         wires.clock.now(),
         address=visit.address,

@@ -15,8 +15,8 @@ import msgspec
 
 from weft.engine.drive import Ask
 from weft.engine.wires import Wires
-from weft.frontier.discovery import Links
-from weft.frontier.schedule import Visit
+from weft.frontier.local.discovery import Links
+from weft.frontier.local.visit import Visit
 from weft.model import Parsed, Turn
 
 _AT_ONCE = 1000  # links that are followed in one go
@@ -33,13 +33,13 @@ def is_long(wires: Wires, parsed: Parsed) -> bool:
 async def follow_bit_by_bit(wires: Wires, visit: Visit, turn: Turn, parsed: Parsed) -> tuple[Links, Links]:
     """What `Discovery.follow` gives for all links of a page at once."""
     frontier, clock = wires.frontier, wires.clock
-    obeyed = frontier.obeys(visit.site)
+    obeyed = frontier.robots.obeys(visit.site)
     labels = bool(parsed.labels)
     found, left = (Links([], [], [] if labels else None, []) for _ in range(2))
     at, many = 0, _FEWEST
     while at < len(parsed.links) + len(parsed.nofollow):
         began = clock.now()
-        more = frontier.found.follow(
+        more = frontier.discovery.follow(
             visit.site, turn, _part(parsed, at, at + many), offered=wires.application is None, obeyed=obeyed
         )
         _add(found, more[0])

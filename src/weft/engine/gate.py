@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from weft.frontier.rules import Moment, Rule, first_refusal
@@ -69,7 +69,10 @@ class Identity:
 
 
 class Gate:
-    """Says no to addresses."""
+    """Refuses addresses that a crawl may not visit. One for a worker; it never changes: settings and seeds decide.
+
+    What has a reason here is not connected to, whoever led to it.
+    """
 
     def __init__(self, identity: Identity, seed_hosts: Iterable[str]) -> None:
         allowed = Allowed.parse(identity.allow_address, where="--allow-address")
@@ -101,6 +104,13 @@ class Gate:
                 self._known.clear()
             self._known[address] = first_refusal(ADDRESS, self, address)
         return self._known[address]
+
+    def choose(self, addresses: Sequence[str]) -> tuple[str, Reason | None]:
+        """Which of a name's addresses to visit, or why none of them is visited."""
+        refusals = [self.refusal(address) for address in addresses]
+        if None in refusals:
+            return addresses[refusals.index(None)], None
+        return addresses[0], Reason.DNS_SPECIAL if refusals[0] is Reason.ADDRESS else refusals[0]
 
 
 def _on_blacklist(gate: Gate, address: str) -> bool:

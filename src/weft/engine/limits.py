@@ -20,3 +20,10 @@ class Limits:
         10.0, "seconds that pages under way have to finish when the crawl is told to stop", at_least=0, unit="seconds"
     )
     commit_every: float = setting(1.0, "seconds between two commits", above=0, unit="seconds")
+    checkpoint_bytes: int = setting(
+        64 << 20,
+        "a checkpoint of a worker's frontier is made when its log has grown by so many bytes, or by more where a "
+        "checkpoint is larger",
+        at_least=1000,
+        unit="bytes",
+    )

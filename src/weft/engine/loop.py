@@ -11,23 +11,25 @@ between two awaits happens at once, so these are always in the same commit.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 
-from weft.engine.conclusion import Conclusion
+from weft.engine.conclusion import NOTHING, Conclusion, Further
 from weft.engine.doubt import counts
 from weft.engine.drive import Ask, Driver
 from weft.engine.following import follow_bit_by_bit, is_long, later
+from weft.engine.hosting import Told, Wish
+from weft.engine.hosting_apart import HostedApart
 from weft.engine.outcome import UNREACHED, is_lost, nothing_came, redirect_of, verdict
 from weft.engine.probing import Probing, Way
 from weft.engine.robots import ask_robots
+from weft.engine.staging import run_stages
 from weft.engine.wires import Wires
 from weft.fetch.transport import Connection, Request
-from weft.frontier.discovery import Links
-from weft.frontier.schedule import Visit
+from weft.frontier.local.discovery import Links
+from weft.frontier.local.visit import Visit
 from weft.frontier.special import Special
-from weft.model import Kind, Page, Parsed, Reason, Turn
+from weft.model import FIRST_REQUISITE, Kind, Outcome, Page, Parsed, Reason, Turn, UrlId
 from weft.parse.tags import LargePage
 from weft.urls import literal_address
 
@@ -48,13 +50,27 @@ class Loop:
         self._again = False
         self._soon = False  # the pump goes on when others had their turn
         self.stopping = False
-        self.lease = math.inf  # visits begin until then
-        self._suspects = wires.frontier.found.wildcards.suspects  # domains that may have any name
+        self.stalled = False  # what is fetched cannot be put away for now: no visit begins
+        self.unwritten = False  # and a commit waits for that
+        self._suspects = wires.frontier.discovery.wildcards.suspects  # domains that may have any name
         self._conclusion = Conclusion(wires)
+        self._apart = wires.application if isinstance(wires.application, HostedApart) else None
+        self._looks_further = self._apart is not None or bool(wires.stages)  # before a page is concluded
+        if self._apart is not None:
+            self._apart.on_wanted = self._wanted
         self._probing = Probing(wires, self._driver, self._visit, self._reach)
 
     def __repr__(self) -> str:
         return f"Loop({self._driver.active} visits under way{', stopping' if self.stopping else ''})"
+
+    @property
+    def lease(self) -> float:
+        """Until then visits begin, and requests are sent."""
+        return self._wires.network.lease
+
+    @lease.setter
+    def lease(self, until: float) -> None:
+        self._wires.network.lease = until
 
     @property
     def active(self) -> int:
@@ -66,7 +82,11 @@ class Loop:
         """Is nothing under way, and nothing held up? Who cannot reach anybody has not done what is left to do: neither
         does the crawl end, nor do sites that were set aside get their last chance.
         """
-        return self.active == 0 and (not self._wires.outage.lasts or self._wires.frontier.exhausted)
+        if self._apart is not None and self._apart.busy:  # it may ask for something
+            return False
+        if self.unwritten:
+            return False
+        return self.active == 0 and (not self._wires.outage.lasts or self._wires.frontier.pace.exhausted)
 
     def pump(self) -> None:
         """Begin every visit that may begin now; where that takes long, some now and others soon."""
@@ -98,11 +118,12 @@ class Loop:
         return self._probing.next_event() if self._wires.outage.lasts else self._wires.frontier.next_event()
 
     def _may_begin(self) -> bool:
-        return not self.stopping and self._wires.clock.now() <= self.lease
+        may = not self.stopping and not self.stalled
+        return may and self._wires.clock.elapsed() <= self._wires.network.lease
 
     def _next(self) -> Visit | None:
         wires, outage = self._wires, self._wires.outage
-        if self.stopping or wires.clock.now() > self.lease or (not outage.calm and (outage.cause or outage.suspected)):
+        if not self._may_begin() or (not outage.calm and (outage.cause or outage.suspected)):
             return None
         return wires.frontier.visit()
 
@@ -111,14 +132,18 @@ class Loop:
         self.stopping = True
         self._wires.outage.let_go()
 
-    def give_up_unknown(self) -> None:
-        """Conclude what an earlier run sent, and must not send twice."""
+    def begin(self) -> None:
+        """What comes before the first visit: the application begins, and what an earlier run sent, and must not send
+        twice, is concluded.
+        """
+        frontier = self._wires.frontier
+        self._conclusion.begin(frontier.commits.application, frontier.commits.untold)
         self._conclusion.give_up_unknown()
 
     async def _suspect(self, domain: str) -> None:
         """A domain has many sites: ask whether its name servers know any name."""
         wild = await self._wires.network.is_wildcard(domain)
-        self._wires.frontier.found.wildcards.answered(domain, wild=wild)
+        self._wires.frontier.discovery.wildcards.answered(domain, wild=wild)
 
     def drop(self) -> None:
         """End the visits under way; their pages stay pending."""
@@ -128,10 +153,10 @@ class Loop:
     async def _visit(self, visit: Visit) -> None:
         """One connection to one site: robots.txt where it is due, then up to k pages."""
         frontier, network = self._wires.frontier, self._wires.network
-        turn = frontier.turn(visit) if visit.errand is None else None
+        turn: Turn | None = None
         connection: Connection | None = None
         try:
-            if turn is None and visit.errand is None:
+            if visit.errand is None and (turn := frontier.turn(visit)) is None:
                 return
             if turn is not None and frontier.specials.of and not await self._promised(visit, turn):
                 return
@@ -139,7 +164,7 @@ class Loop:
                 return
             answered = (lambda: frontier.answered(visit)) if visit.gap else None
             connection = network.connect(visit, visit.address, answered)
-            if visit.errand is not None or frontier.robots_due(visit.site, visit.scheme):
+            if visit.errand is not None or frontier.robots.due(visit.site, visit.scheme):
                 if turn is not None:
                     frontier.give_back(visit, turn)
                 turn = frontier.turn(visit) if await ask_robots(self._wires, visit, connection) else None
@@ -156,7 +181,9 @@ class Loop:
                 if parsed is not None and (turn.depth == 0 or is_long(self._wires, parsed)):
                     followed = await self._follow_first(visit, turn, parsed)
                 outcome = self._conclusion.judge(visit, turn, page, parsed)
-                turn = self._conclusion.conclude(visit, connection, outcome, followed, stopping=self.stopping)
+                further = await self._look_further(outcome) if self._looks_further and parsed is not None else NOTHING
+                stopping = self.stopping or self.stalled
+                turn = self._conclusion.conclude(visit, connection, outcome, followed, further, stopping=stopping)
                 if frontier.may_begin and outcome.reason not in UNREACHED:  # the page led to a site that was idle
                     self.pump()
         finally:
@@ -190,7 +217,9 @@ class Loop:
     async def _follow_first(self, visit: Visit, turn: Turn, parsed: Parsed) -> tuple[Links, Links] | None:
         """What comes before a page is concluded: a seed's redirect lets in where it leads, and many links take time."""
         if turn.kind == Kind.REDIRECT and turn.depth == 0:
-            self._wires.frontier.arrive(visit.site, turn.url)
+            frontier = self._wires.frontier
+            if frontier.admit(turn.url):  # no further: what it stands for is in the scope from now on
+                frontier.robots.offer_sitemaps(visit.site)
         return await follow_bit_by_bit(self._wires, visit, turn, parsed) if is_long(self._wires, parsed) else None
 
     async def _promised(self, visit: Visit, turn: Turn) -> bool:
@@ -200,7 +229,7 @@ class Loop:
         """
         frontier = self._wires.frontier
         special = frontier.specials.get(turn.page)
-        if special is None or not special.once or frontier.robots_due(visit.site, visit.scheme):
+        if special is None or not special.once or frontier.robots.due(visit.site, visit.scheme):
             return True
         await Ask(partial(frontier.specials.intend, turn.page))
         if self.stopping:
@@ -227,22 +256,19 @@ class Loop:
         answer = await network.resolve(host)
         if answer.reason is not None:
             return Way("", answer.reason, answer.ours)
-        refusals = [gate.refusal(address) for address in answer.addresses]
-        if None in refusals:
-            return Way(answer.addresses[refusals.index(None)], None)
-        if refusals[0] is not Reason.ADDRESS:
-            return Way(answer.addresses[0], refusals[0])
-        network.mistrust(host)  # names change, and name servers lie: it is asked for anew
-        return Way(answer.addresses[0], Reason.DNS_SPECIAL)
+        way = Way(*gate.choose(answer.addresses))
+        if way.reason is Reason.DNS_SPECIAL:
+            network.mistrust(host)  # names change, and name servers lie: it is asked for anew
+        return way
 
     async def _not_entered(self, visit: Visit, turn: Turn | None, address: str, reason: Reason, ours: str) -> None:
         """A site has no address, or none that may be visited."""
         wires, frontier = self._wires, self._wires.frontier
         if reason in UNREACHED:
-            owner = None if visit.errand is None else frontier.owner(visit.errand)
+            owner = None if visit.errand is None else frontier.errands.owner(visit.errand)
             site = owner or visit.site
             stands = await wires.outage.stands(
-                frontier.before(site, turn),
+                frontier.undoing.before(site, turn),
                 reason,
                 wires.clock.now(),
                 address=address,
@@ -261,10 +287,30 @@ class Loop:
             outcome = self._conclusion.judge(visit, turn, nothing_came(turn, reason, wires.clock.wall()), None)
         self._conclusion.not_reached(visit, outcome, reason)
 
+    def _wanted(self, base: str, depth: int, via: UrlId, wanted: list[Wish]) -> None:
+        """An application that has a process to itself asks for something by itself: it may be had now."""
+        self._conclusion.request(base, depth, via, wanted)
+        if self._wires.frontier.may_begin:
+            self.pump()
+
+    async def _look_further(self, outcome: Outcome) -> Further:
+        """What stages find out about a page that was read, and what an application says of it that has a process to
+        itself.
+        """
+        wires, turn, page, parsed = self._wires, outcome.turn, outcome.page, outcome.parsed
+        assert parsed is not None
+        staged = await run_stages(wires, turn, page, parsed) if wires.stages and parsed.reason is None else None
+        if self._apart is None or turn.kind >= FIRST_REQUISITE:
+            return Further(staged, None)
+        values = {} if staged is None else staged.values
+        special = wires.frontier.specials.get(turn.page)
+        asking: Ask[Told] = Ask(partial(self._apart.show, turn, page, parsed, special, values))
+        return Further(staged, await asking)
+
     def _read(self, turn: Turn, page: Page) -> Parsed | None:
         """What is in a page: None where nothing is to be read, `_APART` where a process of its own must do it.
 
-        A fault of ours on one page is that page's reason, and no more.
+        An internal error on one page is that page's reason, and no more.
         """
         if verdict(page) is not None or redirect_of(page) is not None:
             return None
@@ -287,6 +333,6 @@ class Loop:
     async def _read_apart(self, turn: Turn, page: Page) -> Parsed:
         """The same by a process of its own. A suspect is read when everything before it is on disk."""
         if turn.id in self._wires.marker.suspects:
-            await Ask(self._wires.frontier.after_commit)
+            await Ask(self._wires.frontier.commits.after)
         reading: Ask[Parsed] = Ask(partial(self._wires.apart.parse, page, turn.kind))
         return await reading

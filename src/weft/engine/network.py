@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from functools import partial
 
+from weft.clock import Clock
 from weft.engine.drive import Ask
 from weft.fetch.dns import Answer, Resolver
 from weft.fetch.options import Fetching
 from weft.fetch.transport import Connection, Request, Transport
-from weft.frontier.schedule import Visit
+from weft.frontier.local.visit import Visit
 from weft.model import Page
 from weft.urls import host_of
 
 
 class LiveNetwork:
-    """The real one."""
+    """The network of a running worker, as the loop asks it: names by c-ares, pages by libcurl.
 
-    def __init__(self, transport: Transport, resolver: Resolver, settings: Fetching, chance: random.Random) -> None:
+    The worker owns it. A visit has one connection, and a connection one visit at a time.
+    """
+
+    def __init__(
+        self, transport: Transport, resolver: Resolver, settings: Fetching, chance: random.Random, clock: Clock
+    ) -> None:
         self._transport = transport
+        self._elapsed = clock.elapsed
+        self.lease = math.inf
         self._resolver = resolver
         self._chance = chance  # for absurd names
         self._verify = settings.verify_tls
@@ -61,7 +70,9 @@ class LiveNetwork:
         return connection
 
     def fetch(self, connection: Connection, request: Request) -> Ask[Page | None]:
-        """Ask on a connection."""
+        """Ask on a connection; not behind the lease, whatever this process has waited for since it looked."""
+        if self._elapsed() > self.lease:
+            return Ask(lambda done: done(None))
         return Ask(partial(self._transport.fetch, connection, request))
 
     def close(self, connection: Connection) -> None:

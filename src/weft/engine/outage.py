@@ -21,8 +21,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from weft.engine.drive import Ask
-from weft.frontier.sites import Site
-from weft.frontier.undoing import Before
+from weft.frontier.local.site import Site
+from weft.frontier.local.undoing import Before
 from weft.model import Reason
 
 MANY = 5  # domains, at as many addresses

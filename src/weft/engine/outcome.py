@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from weft.fetch.headers import header_values, keep_alive, retry_after
+from weft.frontier.local.site import Site
 from weft.frontier.politeness import Politeness
-from weft.frontier.sites import Site
 from weft.model import Outcome, Page, Parsed, Reason, Turn
 from weft.urls import fingerprint, normal_form
 

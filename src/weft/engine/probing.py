@@ -18,13 +18,14 @@ from weft.engine.wires import Wires
 from weft.engine.writing import write_down
 from weft.events import OutageBegan, OutageEnded
 from weft.fetch.transport import Connection
-from weft.frontier.schedule import Visit
-from weft.frontier.undoing import Before
-from weft.model import Kind, Outcome, Reason, Turn
+from weft.frontier.local.undoing import Before
+from weft.frontier.local.visit import Visit
+from weft.model import NO_ID, NO_PAGE, Kind, Outcome, Reason, SiteNumber, Turn
 from weft.urls import fingerprint
 
 _MOST_BYTES = 65_536  # of a robots.txt that nobody reads
 _REST = 600.0  # seconds that a site rests which was probed in vain, or until all others have been
+_MOST_REMEMBERED = 16  # sites that answered in an earlier run
 _SOON = 0.5  # seconds until somebody who may not be asked yet is looked at again
 
 Visiting = Coroutine[Ask[Any], Any, Any]
@@ -39,7 +40,7 @@ class Way(NamedTuple):
 
 
 class Probing:
-    """The probes of one loop."""
+    """Sends the probes of one loop, which owns it. At most one probe is under way at any time."""
 
     def __init__(
         self,
@@ -56,10 +57,10 @@ class Probing:
         self._entered = False  # it had a place at its address
         self._usual = False  # the next probe is a visit as usual
         self._ask_at: float | None = None  # somebody may be asked by then
-        self._rested: dict[int, float] = {}  # sites that were probed in vain: when they may be visited again
+        self._rested: dict[SiteNumber, float] = {}  # sites that were probed in vain: when they may be visited again
         wires.outage.on_begin = self._on_begin
         wires.outage.on_end = self._on_end
-        wires.outage.remember(wires.frontier.answered_before())
+        wires.outage.remember(wires.frontier.sites.answered(_MOST_REMEMBERED))
 
     def __repr__(self) -> str:
         return f"Probing({self._under_way or 'nobody'}, {len(self._rested)} in vain)"
@@ -77,7 +78,7 @@ class Probing:
         """How long a site is left alone after a visit that does not count."""
         if visit is not self._under_way:
             return 0.0
-        self._rested[visit.site.number] = self._wires.frontier.before(visit.site, None).rested
+        self._rested[visit.site.number] = self._wires.frontier.undoing.rested(visit.site)
         return _REST
 
     def no_place(self, visit: Visit) -> None:
@@ -161,13 +162,15 @@ class Probing:
                     return
                 visit.took, ours = page.took, page.ours
                 reason = page.reason if page.reason in LOST else None
-                turn = Turn(-1, fingerprint(url), url, 0, Kind.ROBOTS, 0, 1)
+                turn = Turn(NO_PAGE, fingerprint(url), url, 0, Kind.ROBOTS, NO_ID, 1)
                 outcome = Outcome(turn, page, None, verdict(page), redirect_of(page), cut_of(page))
                 write_down(wires, visit, outcome, closed_at=wires.clock.wall())
             if reason is None:
                 wires.outage.reached(site, now())
             else:
-                wires.outage.missed(wires.frontier.before(site, None), reason, now(), address=address, ours=ours)
+                wires.outage.missed(
+                    wires.frontier.undoing.before(site, None), reason, now(), address=address, ours=ours
+                )
         finally:
             if connection is not None:
                 wires.network.close(connection)

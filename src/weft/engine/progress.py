@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
 
 import msgspec
 
 from weft.clock import Clock
+from weft.engine.devices import Usage
 from weft.events import Event, Fault, Fetched, OutageBegan, OutageEnded
 from weft.model import FIRST_REQUISITE, Kind, Outcome, Reason
 from weft.parse.media import Wanted, plain_type
 
+Key = TypeVar("Key")
+T = TypeVar("T")
+P = ParamSpec("P")
+
 _ROBOTS = int(Kind.ROBOTS)
 _WINDOW = 10.0  # seconds over which a rate is taken
-_OF_ALL = ("seconds", "cut_at", "outage_seconds")  # workers run at the same time: the longest time counts
+_OF_ALL = (
+    "seconds",
+    "cut_at",
+    "outage_seconds",
+    "stalled_seconds",
+)  # workers run at the same time: the longest time counts
 
 
 class Counts(msgspec.Struct):
@@ -37,6 +48,8 @@ class Counts(msgspec.Struct):
     application_faults: int = 0
     outages: int = 0  # times when nobody could be reached, which was no site's fault
     outage_seconds: float = 0.0  # that those took, as far as they have ended or the run has
+    stalls: int = 0  # times when a worker waited for a disk, or for the store of volumes
+    stalled_seconds: float = 0.0  # that those took, as far as they have ended
     seconds: float = 0.0  # that the crawl has run
     visits: int = 0  # connections that were closed
     # Seconds spent on pages, by what was done (P3, figure 7); several pages are downloaded, and wait, at once.
@@ -44,6 +57,24 @@ class Counts(msgspec.Struct):
     parsing: float = 0.0
     storing: float = 0.0
     resting: float = 0.0  # courtesy waits that sites were given
+    # The same for what is not done page by page. Names, downloads, commits, exchanges and sealing go on beside pages.
+    names: int = 0  # that were asked for
+    resolving: float = 0.0
+    commits: int = 0
+    packing: float = 0.0  # that the loop stood still for commits
+    committing: float = 0.0  # until they were on disk
+    sealings: int = 0  # looks at whether files are full, and what followed
+    sealing: float = 0.0
+    exchanges: int = 0  # with the global frontier
+    exchanging: float = 0.0
+    looks: int = 0  # of the loop at the time, twenty times a second
+    lagging: float = 0.0  # that it came to them late
+    # What the worker had of its machine.
+    cpu_user: float = 0.0  # seconds, all threads together
+    cpu_system: float = 0.0
+    cpu_queued: float = 0.0  # in which the loop could run, and no processor was free
+    disk_read: int = 0  # bytes
+    disk_written: int = 0
     reasons: dict[str, int] = {}  # failures, by reason; those of robots.txt that keep a site from being visited, too
     refused: dict[str, int] = {}  # by rule
     statuses: dict[int, int] = {}
@@ -59,6 +90,41 @@ class Counts(msgspec.Struct):
         """Count a failure."""
         self.reasons[reason.value] = self.reasons.get(reason.value, 0) + 1
 
+    # What took how long. Each is called by one thread alone.
+
+    def resolved(self, seconds: float) -> None:
+        """A name was asked for, and an answer came."""
+        self.names += 1
+        self.resolving += seconds
+
+    def committed(self, seconds: float) -> None:
+        """A commit is on disk."""
+        self.commits += 1
+        self.committing += seconds
+
+    def sealed(self, seconds: float) -> None:
+        """What was full was sealed."""
+        self.sealings += 1
+        self.sealing += seconds
+
+    def exchanged(self, seconds: float) -> None:
+        """The global frontier has answered, or has not."""
+        self.exchanges += 1
+        self.exchanging += seconds
+
+    def late(self, seconds: float) -> None:
+        """The loop came so much later to something than it should have."""
+        self.looks += 1
+        self.lagging += max(0.0, seconds)
+
+    def use(self, usage: Usage) -> None:
+        """Count in what the worker had of its machine."""
+        self.cpu_user += usage.user
+        self.cpu_system += usage.system
+        self.cpu_queued += usage.queued
+        self.disk_read += usage.read
+        self.disk_written += usage.written
+
     def add(self, other: Counts) -> None:
         """Count in what another worker did; workers run at the same time, so the longest time counts."""
         for name in self.__struct_fields__:
@@ -70,11 +136,20 @@ class Counts(msgspec.Struct):
                 setattr(self, name, max(mine, more) if name in _OF_ALL else mine + more)
 
 
+def timed(clock: Clock, note: Callable[[float], None], work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do something, and note how long it took, whatever came of it."""
+    began = clock.now()
+    try:
+        return work(*args, **kwargs)
+    finally:
+        note(clock.now() - began)
+
+
 class Statistics(msgspec.Struct):
     """How a worker stands, or all of them together."""
 
     counts: Counts = msgspec.field(default_factory=Counts)
-    pages_rate: float = 0.0  # a second, of late
+    pages_rate: float = 0.0  # a second, recently
     bytes_rate: float = 0.0
     active: int = 0  # sites that are being visited
     ready: int = 0
@@ -85,9 +160,12 @@ class Statistics(msgspec.Struct):
     sites: int = 0
     memory: int = 0  # bytes
     moved: int = 0  # groups that went to another worker while the crawl ran
-    paused: bool = False  # by whoever runs the crawl
+    paused: bool = False  # by the operator
     outage: str = ""  # why nobody can be reached at the moment
     outage_seconds: float = 0.0  # for how long
+    stalled: str = ""  # why what was fetched cannot be put away at the moment
+    stalled_seconds: float = 0.0  # for how long
+    out_of_use: dict[str, str] = {}  # directories for volumes whose disk is full or fails, with what it said
 
     def add(self, other: Statistics) -> None:
         """Count in another worker."""
@@ -95,6 +173,8 @@ class Statistics(msgspec.Struct):
             mine, more = getattr(self, name), getattr(other, name)
             if isinstance(mine, Counts):
                 mine.add(more)
+            elif isinstance(mine, dict):
+                setattr(self, name, mine | more)
             else:
                 either = isinstance(mine, bool | str)
                 setattr(self, name, mine or more if either else max(mine, more) if name in _OF_ALL else mine + more)
@@ -107,6 +187,11 @@ def together(reports: Iterable[bytes]) -> Statistics:
         if report:
             total.add(msgspec.msgpack.decode(report, type=Statistics))
     return total
+
+
+def most_first(counts: dict[Key, int]) -> dict[Key, int]:
+    """Counts, the largest first."""
+    return dict(sorted(counts.items(), key=lambda each: -each[1]))
 
 
 class Progress:
@@ -205,7 +290,7 @@ class Progress:
             self._samples.popleft()
 
     def rates(self) -> tuple[float, float]:
-        """Pages and bytes a second, of late."""
+        """Pages and bytes a second, recently."""
         (then, pages, amount), now = self._samples[0], self._clock.now()
         passed = now - then
         if passed <= 0:

@@ -19,10 +19,11 @@ from weft.engine.outcome import UNREACHED, cut_of, is_lost, keeps_open, nothing_
 from weft.engine.wires import Wires
 from weft.engine.writing import write_down
 from weft.fetch.transport import Connection
+from weft.frontier.durable.memory import RobotsRecord
+from weft.frontier.local.site import Errand
+from weft.frontier.local.visit import Visit
 from weft.frontier.rules import forbidden
-from weft.frontier.schedule import Visit
-from weft.frontier.sites import Errand, RobotsRecord
-from weft.model import Kind, Outcome, Page, Reason, Turn
+from weft.model import NO_ID, NO_PAGE, Kind, Outcome, Page, Reason, Turn
 from weft.parse.decode import undo_codings
 from weft.parse.robots import READ_AT_LEAST
 from weft.urls import fingerprint, origin_of
@@ -57,12 +58,12 @@ async def ask_robots(wires: Wires, visit: Visit, connection: Connection) -> bool
         request = wires.asker.robots(visit.site, errand.url, most=READ_AT_LEAST, now=wires.clock.wall())
         page = await wires.network.fetch(connection, request)
         if page is None:  # the server has closed the connection: the next visit goes on where this one ends
-            wires.frontier.send(errand)
+            wires.frontier.errands.send(errand)
             return False
         if is_lost(page):
             if not await counts(wires, visit, _turn(errand.url), page):  # it is as if nothing had been asked
                 if visit.errand is not None or errand.hops:
-                    wires.frontier.send(errand)
+                    wires.frontier.errands.send(errand)
                 return False
         else:
             wires.outage.reached(visit.site, wires.clock.now())
@@ -81,7 +82,7 @@ def _take(wires: Wires, visit: Visit, errand: Errand, page: Page, found: _Found)
     """Take in an answer: what to ask for next on this connection, or whether the visit may fetch pages now."""
     if page.reason is Reason.TLS and visit.site.tls == "" and page.tls and not wires.verify_tls:
         visit.site.tls = page.tls  # its certificate is looked at once; the next visit takes it as it is
-        wires.frontier.send(errand)
+        wires.frontier.errands.send(errand)
         return False
     visit.pause = pause_of(page, wires.politeness, wires.clock.wall())
     same = [each for each in visit.site.errands if each.url == errand.url]  # others that wait for the very file
@@ -93,7 +94,7 @@ def _take(wires: Wires, visit: Visit, errand: Errand, page: Page, found: _Found)
         return _learn(wires, visit, (errand, *same), page, found)
     further = Errand(found.redirect, errand.hops + 1, errand.owner, errand.scheme)
     if origin_of(found.redirect) != origin_of(errand.url) or not keeps_open(page):
-        wires.frontier.send(further)
+        wires.frontier.errands.send(further)
         visit.pause = 0.0
         return False
     return further
@@ -157,10 +158,10 @@ def _learn(wires: Wires, visit: Visit, errands: tuple[Errand, ...], page: Page, 
     site.failures = 0
     if visit.errand is not None:
         for errand in _taken(visit, errands):
-            frontier.deliver(errand, record)
+            frontier.errands.deliver(errand, record)
     if errands[0].url == _own(visit):
-        frontier.learn_robots(site, visit.scheme, record.body)
-    return keeps_open(page) and not site.held and not frontier.robots_due(site, visit.scheme)
+        frontier.robots.learn(site, visit.scheme, record.body)
+    return keeps_open(page) and not site.held and not frontier.robots.due(site, visit.scheme)
 
 
 def _fail(wires: Wires, visit: Visit, errands: tuple[Errand, ...], reason: Reason) -> None:
@@ -168,11 +169,11 @@ def _fail(wires: Wires, visit: Visit, errands: tuple[Errand, ...], reason: Reaso
     frontier, site = wires.frontier, visit.site
     own = any(errand.owner == site.name for errand in errands)
     if reason in UNREACHED:
-        frontier.give_up_errands(visit)
+        frontier.errands.give_up(visit)
     else:
         for errand in _taken(visit, errands):
             if errand.owner != site.name:
-                frontier.deliver(errand, None)
+                frontier.errands.deliver(errand, None)
         if own:
             frontier.schedule.release(site, wires.clock.now())
     if own or reason in UNREACHED:
@@ -191,4 +192,4 @@ def _own(visit: Visit) -> str:
 
 
 def _turn(url: str) -> Turn:
-    return Turn(-1, fingerprint(url), url, 0, Kind.ROBOTS, 0, 1)
+    return Turn(NO_PAGE, fingerprint(url), url, 0, Kind.ROBOTS, NO_ID, 1)

@@ -1,22 +1,25 @@
 """Signs of life of a worker, for other processes of its machine. In: the worker's folder. Out: which process it is, and
 when it last gave a sign.
 
-It is one small file: its text is the process, its time of change is the last sign. It says nothing about whether the
-global frontier hears the worker: one that waits for that lives.
+It is one small file: its text is the process, and why it stalls if it does; its time of change is the last sign. It
+says nothing about whether the global frontier hears the worker: one that waits for that lives.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
-from weft.store.files import writing
+from weft.disk import writing
 
 _FILE = "alive"
+_LONGEST = 1000  # bytes of the text
+_LEFT_OUT = "left-out"
 
 
 class Vitals:
-    """The signs that a worker gives."""
+    """Writes the signs of life of one worker; the worker owns it, other processes only read the file."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _FILE
@@ -30,6 +33,40 @@ class Vitals:
         """Still alive."""
         with writing(self._path):
             os.utime(self._path)
+
+    def tell(self, why: str) -> None:
+        """It stalls, or does not any more. The text takes the place of the one before: that also works on a full disk,
+        if anything does.
+        """
+        text = f"{os.getpid()}\n{why}".encode()[:_LONGEST]
+        with suppress(OSError):
+            file = os.open(self._path, os.O_WRONLY)
+            try:
+                os.pwrite(file, text, 0)
+                os.ftruncate(file, len(text))
+            finally:
+                os.close(file)
+
+
+def note_left_out(folder: Path, why: str) -> None:
+    """The worker of a folder kept dying, and is not started again in this run."""
+    with writing(folder / _LEFT_OUT):
+        (folder / _LEFT_OUT).write_text(f"{why}\n", encoding="utf-8")
+
+
+def forget_left_out(folder: Path) -> None:
+    """It may be started again."""
+    with writing(folder):
+        (folder / _LEFT_OUT).unlink(missing_ok=True)
+
+
+def left_out(out: Path) -> dict[int, str]:
+    """The workers of a crawl that were left out of its last run, with why."""
+    return {
+        int(path.parent.name): path.read_text(encoding="utf-8").strip()
+        for path in sorted(out.glob(f"workers/*/{_LEFT_OUT}"))
+        if path.parent.name.isdigit()
+    }
 
 
 def last_sign(folder: Path) -> float:
@@ -48,9 +85,17 @@ def signs_of(folder: Path) -> dict[int, float]:
 def process_of(folder: Path) -> int | None:
     """The process of the worker of a folder, be it alive or not; None where there was none."""
     try:
-        return int((folder / _FILE).read_text(encoding="ascii"))
+        return int((folder / _FILE).read_text(encoding="utf-8", errors="replace").partition("\n")[0])
     except (OSError, ValueError):
         return None
+
+
+def stall_of(folder: Path) -> str:
+    """Why the worker of a folder stalls, as it told; "" where it does not."""
+    try:
+        return (folder / _FILE).read_text(encoding="utf-8", errors="replace").partition("\n")[2]
+    except OSError:
+        return ""
 
 
 def lives(pid: int | None) -> bool:

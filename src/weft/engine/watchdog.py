@@ -26,6 +26,7 @@ from weft.frontier.shared.contract import FrontierAwayError, Restart
 from weft.settings import setting
 
 _LOOK = 0.1  # seconds between two looks
+_LONGEST_PAUSE = 30.0  # seconds before a worker that died is started again
 _ASK = 1.0  # seconds between two looks at how many workers are wanted
 
 
@@ -37,7 +38,10 @@ class Watching:
         60.0, "a worker that shows no sign of life for so many seconds is restarted", at_least=1, unit="seconds"
     )
     most_restarts: int = setting(
-        8, "end the crawl when a worker dies so many times in a row without a commit", at_least=0
+        8,
+        "leave a worker out when it dies more often than this in a row without a commit: its sites go to the others; "
+        "where it is the only one the crawl ends",
+        at_least=0,
     )
 
 
@@ -63,6 +67,7 @@ class _Child:
     done: bool = False
     hung: bool = False  # it was killed for that
     leaving: bool = False  # it is not started again
+    left_out: str = ""  # it kept dying: how
     signs: int = field(default=0)
 
 
@@ -79,6 +84,10 @@ class Crew(Protocol):
 
     def left(self, workers: int) -> None:
         """They are gone: what they held goes to the others."""
+        ...
+
+    def leave_out(self, worker: int, why: str) -> None:
+        """One that kept dying is gone: what it held goes to the others, which go on."""
         ...
 
     def more(self, workers: int) -> None:
@@ -101,8 +110,10 @@ class Watchdog:
         on_restart: Callable[[Restart], None] = lambda _restart: None,
         is_over: Callable[[], bool] = lambda: True,
         crew: Crew | None = None,
+        doing: Callable[[int], str] = lambda _number: "",
     ) -> None:
         self._start = start
+        self._doing = doing  # by worker: the call of user code that it is in the middle of, if any
         self._signs = signs  # by worker: when it was heard of last, on whatever clock
         self._settings = settings
         self._clock = clock
@@ -171,6 +182,9 @@ class Watchdog:
         fewer = wanted < len(self._children)
         if fewer:
             crew.fewer(wanted)
+            for child in self._children[:wanted]:
+                if child.left_out:
+                    crew.leave_out(child.number, child.left_out)
         self._say(f"{wanted} workers are wanted, there are {len(self._children)}")
         self._change = wanted
         for child in self._children[wanted:] if fewer else self._children:
@@ -226,7 +240,8 @@ class Watchdog:
                 self._died(child, code, now)
             elif now - max(child.seen, child.began) > self._settings.hung_after:
                 if not child.hung:
-                    self._say(f"worker {child.number} shows no sign of life for {self._settings.hung_after:.0f} s")
+                    said = f"worker {child.number} shows no sign of life for {self._settings.hung_after:.0f} s"
+                    self._say(said + self._in_the_middle_of(child.number))
                 child.hung = True
                 child.process.kill()
 
@@ -236,7 +251,9 @@ class Watchdog:
         if ended_well or ((self._stopping or child.leaving) and code not in (1, 2)):
             child.done = True
             return
-        if code in (1, 2):  # it has said why, and another start would come to the same
+        if code in (1, 2) and not self._doing(
+            child.number
+        ):  # it has said why, and another start would come to the same
             raise WeftError(
                 f"worker {child.number} could not go on",
                 where=child.ear.last,
@@ -244,21 +261,46 @@ class Watchdog:
             )
         child.deaths += 1
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        hung = f"no sign of life for {self._settings.hung_after:.0f} s"
-        restart = Restart(child.number, self._clock.wall(), how, hung if child.hung else child.ear.last)
+        cause = f"no sign of life for {self._settings.hung_after:.0f} s" if child.hung else child.ear.last
+        cause = (cause + self._in_the_middle_of(child.number)).removeprefix("; ")
+        restart = Restart(child.number, self._clock.wall(), how, cause)
         cause = f" ({restart.cause})" if restart.cause else ""
         if child.deaths > self._settings.most_restarts:
+            if self._leave_out(
+                child, now, f"it died {child.deaths} times in a row without a commit, last by {how}{cause}"
+            ):
+                return
             raise WeftError(
                 f"worker {child.number} died {child.deaths} times in a row without a commit, last by {how}{cause}",
                 where=f"worker {child.number}",
                 todo="see log/messages.log; run the same command again to go on from the last commit",
             )
-        pause = 0.0 if child.deaths < 2 else min(30.0, 2.0 ** (child.deaths - 2))
+        pause = 0.0 if child.deaths < 2 else min(_LONGEST_PAUSE, 2.0 ** (child.deaths - 2))
         self._say(f"worker {child.number} died by {how}{cause}; it is started again from its last commit")
         self._on_restart(restart)
         child.restart_at = now + pause
         if pause == 0.0:
             self._restart(child, now)
+
+    def _leave_out(self, child: _Child, now: float, why: str) -> bool:
+        """Go on without a worker, if there is another one: what it held goes to the others."""
+        others = [each for each in self._children if each is not child and not each.left_out and not each.leaving]
+        if self._crew is None or not others or self._change is not None:
+            return False
+        try:
+            self._crew.leave_out(child.number, why)
+        except FrontierAwayError as error:  # it is started once more, and then this is asked again
+            self._say(f"{error.what}; worker {child.number} is left out when it is back")
+            child.restart_at = now + _LONGEST_PAUSE
+            return True
+        self._say(f"worker {child.number} is left out of this run: {why}")
+        child.left_out, child.leaving, child.done = why, True, True
+        return True
+
+    def _in_the_middle_of(self, number: int) -> str:
+        """Which call of user code a worker did not come back from, if it was one."""
+        call = self._doing(number)
+        return f"; it was in the application: {call}" if call else ""
 
     def _restart(self, child: _Child, now: float) -> None:
         child.restart_at = None

@@ -1,4 +1,4 @@
-"""What the loop is connected to."""
+"""What the loop is connected to, in one value: made by `weft.work` for a worker, and by tests for a virtual crawl."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from weft.engine.asker import Asker
 from weft.engine.drive import Ask
 from weft.engine.gate import Gate
 from weft.engine.hosting import Hosted
+from weft.engine.hosting_apart import HostedApart
 from weft.engine.marker import Marker
 from weft.engine.outage import Outage
 from weft.engine.progress import Progress
+from weft.engine.stages import Stages
 from weft.events import Bus
 from weft.fetch.dns import Answer
 from weft.fetch.transport import Connection, Request
-from weft.frontier.local import LocalFrontier
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.visit import Visit
 from weft.frontier.politeness import Politeness
-from weft.frontier.schedule import Visit
 from weft.model import Page
 from weft.parse.apart import Apart
 from weft.parse.page import Parser
@@ -30,6 +32,7 @@ class Network(Protocol):
     """What the loop wants of the network: live, libcurl and c-ares; on a virtual clock, a script."""
 
     proxied: bool  # a proxy resolves names and opens connections for us
+    lease: float  # behind this no request is sent, by `Clock.elapsed`: what we held may be another's
 
     def resolve(self, host: str) -> Ask[Answer]:
         """The addresses of a host."""
@@ -60,7 +63,7 @@ class Network(Protocol):
         ...
 
     def fetch(self, connection: Connection, request: Request) -> Ask[Page | None]:
-        """Ask on a connection; None when a kept connection was dead before it was asked."""
+        """Ask on a connection; None when a kept connection was dead before it was asked, or the lease is over."""
         ...
 
     def close(self, connection: Connection) -> None:
@@ -70,7 +73,7 @@ class Network(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wires:
-    """What the loop is connected to."""
+    """The parts that a loop uses. They are made elsewhere and owned by the worker; none is replaced during a run."""
 
     clock: Clock
     network: Network
@@ -84,7 +87,8 @@ class Wires:
     bus: Bus
     progress: Progress
     politeness: Politeness
-    application: Hosted | None
+    application: Hosted | HostedApart | None
     verify_tls: bool
+    stages: Stages = field(default_factory=Stages)
     obey_noarchive: bool = False
     outage: Outage = field(default_factory=Outage)

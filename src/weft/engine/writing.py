@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from weft.engine.asker import discreet
 from weft.engine.wires import Wires
 from weft.events import Fetched
-from weft.frontier.schedule import Visit
+from weft.frontier.local.visit import Visit
 from weft.model import Kind, Outcome, Reason
 from weft.parse.directives import asks_not_to_be_kept
 
 _REDIRECT, _ROBOTS, _TYPE = int(Kind.REDIRECT), int(Kind.ROBOTS), Reason.TYPE  # they are slow to find in Python 3.11
+_NOARCHIVE = "noarchive"
 
 
-def write_down(wires: Wires, visit: Visit, outcome: Outcome, links: int = 0, *, closed_at: float | None = None) -> None:
+def write_down(
+    wires: Wires,
+    visit: Visit,
+    outcome: Outcome,
+    links: int = 0,
+    *,
+    closed_at: float | None = None,
+    dropped: str = "",
+    staged: dict[str, Any] | None = None,
+) -> None:
     """Write an outcome down: in the volume when it is final and there is an answer that may be kept, as a row in any
-    case.
+    case. `dropped` says why it may not, where that is known already; `staged` is what stages found out.
 
     Where the connection is closed behind it, how long the site rests is decided here, and stands in the row.
     """
     began, page = wires.clock.now(), outcome.page
-    rest = None if closed_at is None else wires.frontier.decide_rest(visit)
+    rest = None if closed_at is None else wires.frontier.schedule.decide(visit)
     stored = None
     parsed = outcome.parsed
     robots = parsed.robots if parsed is not None and parsed.reason is None else wires.parser.asked(page).text
-    kept = not wires.obey_noarchive or outcome.turn.kind == _ROBOTS or not asks_not_to_be_kept(robots)
-    if outcome.final and page.status and outcome.reason is not _TYPE and kept:
+    if not (outcome.final and page.status and outcome.reason is not _TYPE):
+        dropped = ""
+    elif wires.obey_noarchive and outcome.turn.kind != _ROBOTS and asks_not_to_be_kept(robots):
+        dropped = _NOARCHIVE
+    elif not dropped:
         stored = wires.store.archive(outcome.turn, discreet(page) if wires.asker.guarded else page, cut=outcome.cut)
     fetched = Fetched(
         outcome,
@@ -34,9 +49,11 @@ def write_down(wires: Wires, visit: Visit, outcome: Outcome, links: int = 0, *, 
         stored is not None and stored.duplicate_of != 0,
         rest,
         closed_at,
-        wires.frontier.chain_from(outcome.turn) if outcome.turn.kind == _REDIRECT else 0,
+        wires.frontier.redirects.begin_of(outcome.turn) if outcome.turn.kind == _REDIRECT else 0,
         robots,
         links,
+        staged,
+        dropped,
     )
     wires.store.note_page(fetched, stored)
     wires.bus.emit(fetched)

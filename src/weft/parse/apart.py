@@ -1,40 +1,32 @@
-"""Pages read apart. In: a page that may be hostile. Out: the same `Parsed` as from `Parser.parse`, or the reason that
-reading it took too long, too much memory, or ended the process that read it.
+"""Pages read apart. In: a page that may be hostile, or a stage that must not run in the worker. Out: the same `Parsed`
+as from `Parser.parse`, or what the stage found out; or that it took too long, too much memory, or ended its process.
 
 What happens in the event loop can be neither timed out nor survived. So large pages, and what was being read when a
 worker died, go to a child process with limits (`python -m weft.parse.apart`). The child reads one page at a time, and
 answers come in the order of the requests. It is started when first needed and kept; after a page that
 ended it, the next page gets a new one. It ends with its parent, whatever ends that.
 
-Both directions carry frames: four bytes of length, then msgpack. To the child go its `_Orders`, then `_Task`s; back
-come one empty frame, when it is ready, and a `Parsed` for each task.
+Both directions carry frames (`children`). To the child go its `_Orders`, then tasks: a page to be read, or a page and
+the stage that is to look at it. Back come one empty frame, when it is ready, and for each task what it comes to.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import resource
-import signal
-import subprocess
-import sys
+import traceback
 from collections import deque
-from collections.abc import Callable
-from pathlib import Path
-from typing import BinaryIO, Final, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import msgspec
 
-from weft.model import Page, Parsed, Reason
+from weft.children import Child, limit, next_message, send, serve
+from weft.model import Filled, Page, Parsed, Reason, Turn
 from weft.parse.options import Reading
 from weft.parse.page import Parser
+from weft.parse.stage import ReadPage, Run, filled, stage_named
 from weft.parse.tags import read_tags
-from weft.processes import die_with_parent
 
-T = TypeVar("T")
-
-_LENGTH: Final = 4  # bytes that say how long a frame is
-_AT_ONCE: Final = 1 << 18  # bytes read from the child in one go
 _START: Final = 30.0  # seconds that a child has until it is ready: its imports, on a busy machine
 
 
@@ -44,32 +36,69 @@ class _Orders(msgspec.Struct, frozen=True):
     settings: Reading
     agent: str
     memory: int
+    stages: list[tuple[str, bytes]] = []  # module:NAME of each, and its settings, encoded
 
 
-class _Task(msgspec.Struct, frozen=True):
-    """A page to be read by the child."""
+class _Read(msgspec.Struct, frozen=True, tag="read"):
+    """A page is to be read by the child."""
 
     page: Page
     kind: int
+
+
+class _Stage(msgspec.Struct, frozen=True, tag="stage"):
+    """A stage is to look at a page that was read."""
+
+    stage: int
+    turn: Turn
+    page: Page
+    parsed: Parsed
+    columns: dict[str, Any]  # what stages before it said
+
+
+_Task = _Read | _Stage
+_TASKS: Final = msgspec.msgpack.Decoder(_Task)
+_ORDERS: Final = msgspec.msgpack.Decoder(_Orders)
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """A stage failed on a page."""
+
+    error: str  # in one line
+    trace: str = ""
+
+
+class _Looked(msgspec.Struct, frozen=True):
+    """What came of it."""
+
+    filled: Filled = Filled()
+    failed: Failed | None = None
 
 
 class _Waiting(msgspec.Struct, frozen=True):
-    """A page as it goes to the child, and who waits for what is in it."""
+    """A task as it goes to the child, and who waits for what comes of it."""
 
-    page: Page
-    kind: int
-    done: Callable[[Parsed], None]
+    task: _Task
+    done: Callable[[Any], None]
 
 
 class Apart:
     """Reads pages in a child process with limits. Belongs to one event loop, and to its thread."""
 
-    def __init__(self, settings: Reading, agent: str, *, seconds: float = 10.0, memory: int = 1_000_000_000) -> None:
-        self._orders = _Orders(settings, agent, memory)
+    def __init__(
+        self,
+        settings: Reading,
+        agent: str,
+        *,
+        seconds: float = 10.0,
+        memory: int = 1_000_000_000,
+        stages: Sequence[tuple[str, bytes]] = (),
+    ) -> None:
+        self._orders = _Orders(settings, agent, memory, list(stages))
         self._seconds = seconds  # that a page may take
         self._waiting: deque[_Waiting] = deque()  # the first is with the child, if there is one
-        self._child: _Child | None = None
-        self._ended: list[_Child] = []  # killed, but perhaps not gone yet; nobody waits for that
+        self._child: Child | None = None
+        self._ended: list[Child] = []  # killed, but perhaps not gone yet; nobody waits for that
         self._ready = False  # the child has started
         self._timer: asyncio.TimerHandle | None = None
 
@@ -83,7 +112,22 @@ class Apart:
 
     def parse(self, page: Page, kind: int, done: Callable[[Parsed], None]) -> None:
         """Read a page; `done` is called later, from the event loop."""
-        self._waiting.append(_Waiting(page, kind, done))
+        self._do(_Read(page, kind), done)
+
+    def run(
+        self,
+        stage: int,
+        turn: Turn,
+        page: Page,
+        parsed: Parsed,
+        columns: dict[str, Any],
+        done: Callable[[Filled | Failed], None],
+    ) -> None:
+        """Have a stage look at a page that was read; `done` is called likewise."""
+        self._do(_Stage(stage, turn, page, parsed, columns), done)
+
+    def _do(self, task: _Task, done: Callable[[Any], None]) -> None:
+        self._waiting.append(_Waiting(task, done))
         if len(self._waiting) == 1:
             self._begin()
 
@@ -101,7 +145,7 @@ class Apart:
         if self._child is None:
             self._ended = [child for child in self._ended if not child.gone()]
             try:
-                self._child = _Child(events, self._on_frame, self._on_end)
+                self._child = Child("weft.parse.apart", events, self._on_frame, self._on_end)
             except OSError:  # no memory or no process to be had
                 events.call_soon(self._on_end)
                 return
@@ -109,7 +153,7 @@ class Apart:
             self._timer = events.call_later(_START, self._on_end)
         elif self._ready:
             first = self._waiting[0]  # encoded one at a time: a copy of each that waits would be too much
-            self._child.send(msgspec.msgpack.encode(_Task(first.page, first.kind)))
+            self._child.send(msgspec.msgpack.encode(first.task, enc_hook=list))
             self._timer = events.call_later(self._seconds, self._on_end)
 
     def _on_frame(self, frame: bytes) -> None:
@@ -120,25 +164,33 @@ class Apart:
             self._begin()
             return
         try:
-            parsed = msgspec.msgpack.decode(frame, type=Parsed)
-        except msgspec.MsgspecError:  # what is left of its memory cannot be trusted
+            found: Any = Parsed
+            if isinstance(self._waiting[0].task, _Stage):
+                found = _Looked
+            answer = msgspec.msgpack.decode(frame, type=found)
+        except (msgspec.MsgspecError, IndexError):  # what is left of its memory cannot be trusted
             self._on_end()
         else:
-            self._answer(parsed)
+            self._answer(answer.failed or answer.filled if isinstance(answer, _Looked) else answer)
 
     def _on_end(self) -> None:
         """The child died or ran out of time. If it was ready, that was the page's doing."""
         reason = Reason.HOSTILE if self._ready else Reason.INTERNAL
         self._drop()
-        if self._waiting:  # else it died while it had nothing to do
-            self._answer(Parsed("", "", "", "", self._waiting[0].page.url, [], [], follow=False, reason=reason))
+        if not self._waiting:  # it died while it had nothing to do
+            return
+        task = self._waiting[0].task
+        if isinstance(task, _Stage):
+            self._answer(Failed(f"it took more than {self._seconds:g} s, too much memory, or ended its process"))
+        else:
+            self._answer(Parsed("", "", "", "", task.page.url, [], [], follow=False, reason=reason))
 
-    def _answer(self, parsed: Parsed) -> None:
+    def _answer(self, answer: Any) -> None:
         self._stop_timer()
         first = self._waiting.popleft()
         if self._waiting:  # before the answer: that may ask for another page
             self._begin()
-        first.done(parsed)
+        first.done(answer)
 
     def _drop(self) -> None:
         """Be rid of the child."""
@@ -155,138 +207,44 @@ class Apart:
             self._timer = None
 
 
-class _Child:
-    """The process and its two pipes, which never block: frames go in, frames come out, or the end."""
-
-    def __init__(
-        self, events: asyncio.AbstractEventLoop, on_frame: Callable[[bytes], None], on_end: Callable[[], None]
-    ) -> None:
-        self._events = events
-        self._on_frame = on_frame
-        self._on_end = on_end
-        # A session of its own: Ctrl-C is for the crawl, which then finishes its pages.
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "weft.parse.apart"],
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            close_fds=True,
-            start_new_session=True,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._into, self._out_of = self._process.stdin.fileno(), self._process.stdout.fileno()
-        os.set_blocking(self._into, False)
-        os.set_blocking(self._out_of, False)
-        self._unsent = memoryview(b"")
-        self._come = bytearray()
-        self._open = True
-        events.add_reader(self._out_of, self._read)
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    def send(self, message: bytes) -> None:
-        """Send a frame as the pipe takes it. The one before is through: the child has answered it."""
-        self._unsent = memoryview(_framed(message))
-        self._events.add_writer(self._into, self._write)
-
-    def kill(self) -> None:
-        """End it at once, and hear no more of it."""
-        self._open = False
-        self._events.remove_reader(self._out_of)
-        self._events.remove_writer(self._into)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.kill()
-        self._process.stdin.close()
-        self._process.stdout.close()
-
-    def gone(self) -> bool:
-        """Whether nothing is left of it."""
-        return self._process.poll() is not None
-
-    def wait(self) -> None:
-        """Until nothing is left of it."""
-        self._process.wait()
-
-    def _write(self) -> None:
-        try:
-            sent = os.write(self._into, self._unsent)
-        except BlockingIOError:
-            return
-        except BrokenPipeError:  # the other pipe says it too
-            self._unsent = memoryview(b"")
-        else:
-            self._unsent = self._unsent[sent:]
-        if not self._unsent:
-            self._events.remove_writer(self._into)
-
-    def _read(self) -> None:
-        try:
-            part = os.read(self._out_of, _AT_ONCE)
-        except BlockingIOError:
-            return
-        if not part:
-            self._on_end()
-            return
-        self._come += part
-        while self._open and len(self._come) >= _LENGTH:
-            end = _LENGTH + int.from_bytes(self._come[:_LENGTH], "big")
-            if len(self._come) < end:
-                return
-            frame = bytes(self._come[_LENGTH:end])
-            del self._come[:end]
-            self._on_frame(frame)
-
-
-def _framed(message: bytes) -> bytes:
-    return len(message).to_bytes(_LENGTH, "big") + message
-
-
 # From here on: the child.
 
 
 def main() -> None:
     """Read pages as they come, until there are no more."""
-    # The kernel ends it when its parent ends, even in the middle of a page; between pages the end of its input does.
-    die_with_parent(os.getppid())
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a service manager tells all processes; the crawl ends this one
-    asked = sys.stdin.buffer
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever is printed must not get between the answers
-    orders = _next_message(asked, _Orders)
+    asked, answers = serve()
+    orders = next_message(asked, _ORDERS)
     if orders is None:
         return
     parser = Parser(orders.settings, orders.agent)
+    runs = [_runner(*each) for each in orders.stages]
     read_tags(b"")  # brings in what is compiled, before there are limits
-    _limit(orders.memory)
-    _send(answers, b"")
+    limit(orders.memory)
+    send(answers, b"")
     # Whatever goes wrong with a page ends the process: after a lack of memory nothing in it is sure.
-    while (task := _next_message(asked, _Task)) is not None:
-        _send(answers, msgspec.msgpack.encode(parser.parse(task.page, task.kind)))
+    while (task := next_message(asked, _TASKS)) is not None:
+        if isinstance(task, _Read):
+            send(answers, msgspec.msgpack.encode(parser.parse(task.page, task.kind), enc_hook=list))  # links
+        else:
+            send(answers, _looked(runs[task.stage], task, parser))
 
 
-def _limit(memory: int) -> None:
-    """Let the process grow by so much, and leave no image of it on the disk when it crashes."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    most = pages * resource.getpagesize() + memory
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def _runner(name: str, settings: bytes) -> Run:
+    """What looks at a page, by the name of its stage."""
+    stage = stage_named(name)
+    made = msgspec.msgpack.decode(settings, type=stage.settings) if settings and stage.settings is not None else None
+    return stage.runner(made)
 
 
-def _next_message(asked: BinaryIO, kind: type[T]) -> T | None:
-    length = asked.read(_LENGTH)
-    if len(length) < _LENGTH:
-        return None
-    return msgspec.msgpack.decode(asked.read(int.from_bytes(length, "big")), type=kind)
-
-
-def _send(answers: BinaryIO, message: bytes) -> None:
-    answers.write(_framed(message))
-    answers.flush()
+def _looked(run: Run, task: _Stage, parser: Parser) -> bytes:
+    try:
+        found = filled(run(ReadPage(task.turn, task.page, task.parsed, parser, task.columns)))
+        return msgspec.msgpack.encode(_Looked(found))
+    except MemoryError:
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001  it is told where the page is concluded
+        said = "".join(traceback.format_exception_only(error)).strip().replace("\n", " ")
+        return msgspec.msgpack.encode(_Looked(failed=Failed(said, "".join(traceback.format_exception(error)))))
 
 
 if __name__ == "__main__":

@@ -10,14 +10,18 @@ from __future__ import annotations
 import codecs
 import re
 import sys
+from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
 import ada_url
+import numpy as np
+from numpy.typing import NDArray
 
 from weft.model import Kind, Parsed
 from weft.parse.css import css_links
 from weft.parse.directives import Directives, read_directives
-from weft.parse.tags import read_tags
+from weft.parse.links import Link, PageLinks
+from weft.parse.tags import PlacedTag, read_links, read_tags
 from weft.urls import normal_form
 
 # As the HTML standard reads it: a time, a separator, perhaps "url=", and the rest, in quotes or not.
@@ -67,7 +71,7 @@ _PART_RELATIONS = frozenset(
 )
 
 
-_A = Kind.A
+_NO_SPANS = np.empty(0, np.int64)
 _LINKS = {"a": Kind.A, "area": Kind.AREA, "iframe": Kind.IFRAME, "frame": Kind.FRAME}
 
 
@@ -95,11 +99,10 @@ def parse_html(  # noqa: C901, PLR0913
     said: list[tuple[str, str]] = []
     unfollowed_said: list[tuple[str, str]] = []
     language = other_language = title = base = canonical = ""
-    for element, attributes in read_tags(body, parts=requisites, texts=labels, briefly=briefly):
-        if attributes is None:
-            if element:
-                links.append((element, _A))
-            continue
+    places: list[int] = []  # for each of the links, how many spans come before it
+    data = np.frombuffer(body, np.uint8)
+    tags, spans = _read(body, data, requisites=requisites, labels=labels, briefly=briefly)
+    for element, attributes, before in tags:
         if (kind := _LINKS.get(element)) is not None:
             written = attributes.get("href") or attributes.get("src") or attributes.get("xlink:href")
             if written:
@@ -125,18 +128,22 @@ def parse_html(  # noqa: C901, PLR0913
         if labels:
             _add_labels(attributes, said, len(links))
             _add_labels(attributes, unfollowed_said, len(nofollow))
-    left_out = max(0, len(links) - most) + max(0, len(nofollow) - most)
-    if left_out:
-        del links[most:], nofollow[most:], said[most:], unfollowed_said[most:]
+        if len(places) < len(links):
+            places += [before] * (len(links) - len(places))
     if not charset.startswith("utf-"):
         links, nofollow = _sent(links, charset), _sent(nofollow, charset)
+    found: Sequence[Link] = PageLinks(body, data, spans, links, places) if spans.size else links
+    left_out = max(0, len(found) - most) + max(0, len(nofollow) - most)
+    if left_out:
+        found = found[:most]
+        del nofollow[most:], said[most:], unfollowed_said[most:]
     return Parsed(
         type="text/html",
         charset=charset,
         language=(language or other_language).strip().lower()[:35],
         title=title,
         base=base or url,
-        links=links,
+        links=found,
         nofollow=nofollow,
         follow=directives.follow,
         reason=None,
@@ -145,6 +152,18 @@ def parse_html(  # noqa: C901, PLR0913
         robots=directives.text if directives.words else "",
         canonical=_canonical(canonical, charset, base or url) if canonical else "",
     )
+
+
+def _read(
+    body: bytes, data: NDArray[np.uint8], *, requisites: bool, labels: bool, briefly: bool
+) -> tuple[Iterable[PlacedTag], NDArray[np.int64]]:
+    """The tags of a page, and where plain links stand on it, of which there are no tags; where their text or the parts
+    of the page are asked for too, there are tags of all.
+    """
+    if not (requisites or labels):
+        return read_links(body, data, briefly=briefly)
+    tags = read_tags(body, parts=requisites, texts=labels, briefly=briefly)
+    return (("a", {"href": each}, 0) if held is None else (each, held, 0) for each, held in tags), _NO_SPANS
 
 
 def _add_labels(attributes: dict[str, str], said: list[tuple[str, str]], links: int) -> None:
@@ -226,7 +245,7 @@ def _reference(error: UnicodeError) -> tuple[str, int]:
     """What a browser writes into a query for a character that the charset lacks."""
     assert isinstance(error, UnicodeEncodeError)
     lacking = error.object[error.start : error.end]
-    return "".join(f"%26%23{ord(sign)}%3B" for sign in lacking), error.end
+    return "".join(f"%26%23{ord(character)}%3B" for character in lacking), error.end
 
 
 codecs.register_error("weft-reference", _reference)
@@ -251,7 +270,7 @@ _PARTS: dict[str, tuple[tuple[str, Kind], ...]] = {
     "video": (("poster", Kind.IMAGE), ("src", Kind.PART)),
 }
 _SETS = ("srcset", "data-srcset", "imagesrcset")
-# One candidate of a srcset: its address, which runs to the next blank; then what describes it, to a comma.
+# One candidate of a srcset: its address, which runs to the next whitespace; then its descriptors, to a comma.
 _CANDIDATE = re.compile(r"[ \t\n\f\r,]*+([^ \t\n\f\r]+)")
 _DESCRIPTORS = re.compile(r"(?:[^(,]|\([^)]*\)?)*+,?")
 

@@ -52,7 +52,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 )
 
 _NAMED_TYPE = re.compile(r"\s*([!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+)")  # tokens, by RFC 9110
-_LONGEST_TYPE = 255  # two names of up to 127 signs, by RFC 6838
+_LONGEST_TYPE = 255  # characters; two names of up to 127, by RFC 6838
 
 _HTML_STARTS = tuple(
     f"<{tag}".encode()

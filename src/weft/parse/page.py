@@ -7,6 +7,7 @@ its decoded size or by what is in it: `LargePage` says so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
@@ -25,7 +26,8 @@ LARGE = 1_000_000  # bytes of a content, decoded; HTML has a measure of its own 
 _LISTING = 50_000  # bytes of a sitemap, a feed or a style sheet: at most 0.8 µs for each, as measured
 _MOST_OF_A_SITEMAP = 52_428_800  # bytes, decoded, as the protocol has it
 _MOST_TEXT = 4_000_000  # signs of all links of a page together; a sitemap's 50,000 of usual length have as many
-_FEW = 1_000  # links that are not counted so
+_FEW = 1_000  # links that are not counted so …
+_LITTLE = _MOST_TEXT // 15  # … and bytes of a page: however its links are written, they are not that long
 _MAP = int(Kind.MAP)  # an enumeration's members are slow to find in Python 3.11
 _GZIP = b"\x1f\x8b\x08"
 
@@ -53,7 +55,9 @@ class Parser:
         parsed = self._parse(page, kind, body, reason)
         if not whole and not page.truncated:
             parsed = msgspec.structs.replace(parsed, whole=False)
-        return _shortened(parsed) if len(parsed.links) + len(parsed.nofollow) > _FEW else parsed
+        if len(body) < _LITTLE or len(parsed.links) + len(parsed.nofollow) <= _FEW:
+            return parsed
+        return _shortened(parsed)
 
     def _parse(self, page: Page, kind: int, body: bytes, reason: Reason | None) -> Parsed:
         declared, _, parameters = page.headers.get("content-type", "").partition(";")
@@ -131,7 +135,7 @@ class Parser:
 def _shortened(parsed: Parsed) -> Parsed:
     """A page without the links behind so many signs of them; all are written down."""
     links, left = _fitting(parsed.links, _MOST_TEXT)
-    nofollow, _ = _fitting(parsed.nofollow, left)
+    nofollow = list(_fitting(parsed.nofollow, left)[0])
     left_out = len(parsed.links) + len(parsed.nofollow) - len(links) - len(nofollow)
     if not left_out:
         return parsed
@@ -145,7 +149,7 @@ def _shortened(parsed: Parsed) -> Parsed:
     )
 
 
-def _fitting(links: list[tuple[str, int]], room: int) -> tuple[list[tuple[str, int]], int]:
+def _fitting(links: Sequence[tuple[str, int]], room: int) -> tuple[Sequence[tuple[str, int]], int]:
     """The first links that have so many signs together, and how many are left."""
     for count, (written, _) in enumerate(links):
         room -= len(written)

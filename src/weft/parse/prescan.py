@@ -20,17 +20,17 @@ from functools import lru_cache
 
 from resiliparse.parse.encoding import map_encoding_to_html5
 
-_BLANKS = "\t\n\f\r "
-_B = r"\t\n\f\r "
+_WHITESPACE = "\t\n\f\r "
+_W = r"\t\n\f\r "
 # One attribute. What stands open at the end of the bytes matches up to there: whoever reads on has run out of bytes.
-_VALUE = rf""""([^"]*+)(?:"|\Z)|'([^']*+)(?:'|\Z)|([^{_B}>"'][^{_B}>]*+)?+"""
-_ATTRIBUTE = rf"[{_B}/]*+([^{_B}/>][^{_B}/>=]*+)(?:[{_B}]*+=[{_B}]*+(?:{_VALUE}))?+"
-_ATTRIBUTES = rf"(?:{_ATTRIBUTE.replace('([', '(?:[')})*+[{_B}/]*+"
-_META = rf"<meta(?=[{_B}/])({_ATTRIBUTES})>"
+_VALUE = rf""""([^"]*+)(?:"|\Z)|'([^']*+)(?:'|\Z)|([^{_W}>"'][^{_W}>]*+)?+"""
+_ATTRIBUTE = rf"[{_W}/]*+([^{_W}/>][^{_W}/>=]*+)(?:[{_W}]*+=[{_W}]*+(?:{_VALUE}))?+"
+_ATTRIBUTES = rf"(?:{_ATTRIBUTE.replace('([', '(?:[')})*+[{_W}/]*+"
+_META = rf"<meta(?=[{_W}/])({_ATTRIBUTES})>"
 # What else there is: text, tags without values (whatever they are), other tags, comments, declarations up to their >.
-_TAG = rf"<(?!meta[{_B}/])/?[a-z][^{_B}>]*+{_ATTRIBUTES}>"
+_TAG = rf"<(?!meta[{_W}/])/?[a-z][^{_W}>]*+{_ATTRIBUTES}>"
 _ELSE = rf"[^<]++|<[a-z/][^=>]*+>|{_TAG}|<!(?=--)(?s:.*?)-->|<(?!!--|/[a-z])[!/?][^>]*+>|<(?![a-z!/?])"
-_CONTENT = rf"""charset[{_B}]*+=[{_B}]*+(?:"([^"]*+)"|'([^']*+)'|([^"'][^{_B};]*+))?+"""
+_CONTENT = rf"""charset[{_W}]*+=[{_W}]*+(?:"([^"]*+)"|'([^']*+)'|([^"'][^{_W};]*+))?+"""
 _XML = r"""[\x00-\x20]*+=[\x00-\x20]*+(?:"([^\x00-\x20"]*+)"|'([^\x00-\x20']*+)')"""
 _to_meta = re.compile(rf"(?:{_ELSE})*+{_META}".encode()).match
 _attributes = re.compile(_ATTRIBUTE.encode()).findall
@@ -58,7 +58,7 @@ def charset_named(label: str) -> str:
     >>> charset_named("ISO-8859-1"), charset_named("nonsense")
     ('cp1252', '')
     """
-    label = label.strip(_BLANKS).lower()
+    label = label.strip(_WHITESPACE).lower()
     mapped = _MORE_LABELS.get(label) or (map_encoding_to_html5(label, fallback_utf8=False) if label else None)
     if not mapped:
         return ""
@@ -123,5 +123,5 @@ def _of_xml(start: bytes) -> str:
 
 
 def _named(label: bytes) -> str:
-    text = label.decode("latin-1").strip(_BLANKS)
+    text = label.decode("latin-1").strip(_WHITESPACE)
     return "cp1252" if text == "x-user-defined" else charset_named(text)

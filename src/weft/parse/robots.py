@@ -60,7 +60,7 @@ READ_AT_LEAST = 512_000
 LARGE = 16_000  # bytes of a file that compiled code reads: a smaller one takes 10 ms at most, whatever is in it
 _LONGEST_LINE = 2083 * 8 - 1
 _MOST_GLOBS = 10_000  # patterns with wildcards, each of which takes microseconds to be made ready
-_MOST_TRIED_PLAINLY = 1_000  # signs of such patterns that are tried one by one: 0.5 ms at most, as measured
+_MOST_TRIED_PLAINLY = 1_000  # characters of such patterns that are tried one by one: 0.5 ms at most, as measured
 _ROBOTS, _RULE, _TEXT = 500, 300, 60  # bytes of memory that a file, a rule and a text take; as measured
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

@@ -157,11 +157,16 @@ def rules_of(found: Scanned) -> NDArray[np.int32]:
 
 
 def sitemaps_of(body: bytes, found: Scanned) -> tuple[str, ...]:
-    """The sitemaps that a file names, each once."""
-    rows = found.rows[found.rows[:, _WHAT] == _MAP].tolist()
+    """The sitemaps that a file names, each once; little is done for each, for there may be tens of thousands."""
+    rows = found.rows[found.rows[:, _WHAT] == _MAP]
+    begins, ends = rows[:, _BEGIN].tolist(), rows[:, _END].tolist()
+    if body.isascii() and not rows[:, _WORD_END].any():
+        text = body.decode("ascii")
+        return tuple(dict.fromkeys([text[begin:end] for begin, end in zip(begins, ends, strict=True)]))
+    words = zip(rows[:, _WORD].tolist(), rows[:, _WORD_END].tolist(), begins, ends, strict=True)
     values = (
         body[word:word_end] + b":" + body[begin:end] if word_end else body[begin:end]
-        for _, begin, end, _, word, word_end in rows
+        for word, word_end, begin, end in words
     )
     return tuple(dict.fromkeys(value.decode("utf-8", "replace") for value in values))
 
@@ -358,7 +363,7 @@ def _scan(  # noqa: C901
 
 @inlined
 def _scheme(body: NDArray[np.uint8], end: int) -> bool:
-    """Does a key of five signs or more end with a blank and http, or with https?"""
+    """Does a key of five bytes or more end with a blank and http, or with https?"""
     secure = _lower(body[end - 1]) == 115
     first = end - 5 if secure else end - 4
     for place in range(4):

@@ -22,7 +22,7 @@ MOST_URLS = 50_000  # the protocol's own limit for one file
 _MOST_ELEMENTS = 2_000_000  # forty for each of them; so many take 3 s
 _DEEPEST = 256  # elements inside each other
 _MOST_BLANKS = 64  # before an address on its line
-_LONGEST = 65_536  # signs of an address, with the blanks around it
+_LONGEST = 65_536  # characters of an address, with the whitespace around it
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")

@@ -24,14 +24,15 @@ from weft.events import Bus, Event, Fetched
 from weft.fetch.dns import Answer
 from weft.fetch.headers import parse_head
 from weft.fetch.transport import Connection, Request
-from weft.frontier.local import LocalFrontier
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.parts import Terms
+from weft.frontier.local.visit import Visit
+from weft.frontier.overrides import Overrides
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.rules import FOUND, candidate, first_refusal
-from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
-from weft.frontier.sites import Overrides
-from weft.model import Kind, Page, Reason
+from weft.model import Kind, Page, Reason, SiteNumber
 from weft.ordering.breadth_first import BreadthFirst
 from weft.parse.options import Reading
 from weft.parse.page import Parser
@@ -93,17 +94,19 @@ class Crawl:
         self.clock = clock = VirtualClock(1000.0)
         politeness = Politeness(wait=WAIT, connections=100, margin=0.0)
         self.frontier = LocalFrontier(
+            Terms(
+                ordering=BreadthFirst(),
+                politeness=politeness,
+                selection=Selection(**({"scope": "all"} | selection)),
+                retries=Retries(),
+                overrides=Overrides(),
+                rules=UrlRules(),
+                agent="weft",
+                secret=bytes(16),
+                capacity=1 << 14,
+            ),
             path=folder / "frontier.log",
             clock=clock,
-            ordering=BreadthFirst(),
-            politeness=politeness,
-            selection=Selection(**({"scope": "all"} | selection)),
-            retries=Retries(),
-            overrides=Overrides(),
-            rules=UrlRules(),
-            agent="weft",
-            secret=bytes(16),
-            capacity=1 << 14,
         )
         self.network = ScriptedNetwork(answers, clock)
         self.events: list[Event] = []
@@ -199,8 +202,8 @@ def test_robots__that_cannot_be_had_elsewhere_is_tried_with_the_usual_pauses(
     assert last - third >= WAIT
     assert last < 2000
     assert run.when("http://a.example/") == []
-    assert run.frontier.refused[Reason.SITE_FAILED] == 1
-    assert run.frontier.done
+    assert run.frontier.discovery.refused[Reason.SITE_FAILED] == 1
+    assert run.frontier.schedule.done
 
 
 def test_robots__behind_a_special_address_is_tried_with_the_usual_pauses(crawl: Callable[..., Crawl]) -> None:
@@ -212,7 +215,7 @@ def test_robots__behind_a_special_address_is_tried_with_the_usual_pauses(crawl: 
     assert run.reasons(B) == {Reason.DNS_SPECIAL}
     assert len(run.when(A)) == 4
     assert run.when(A)[1] >= PAUSES[0]
-    assert run.frontier.refused[Reason.SITE_FAILED] == 1
+    assert run.frontier.discovery.refused[Reason.SITE_FAILED] == 1
 
 
 @pytest.mark.parametrize("pauses", [(), (0.0,)])
@@ -287,7 +290,7 @@ def test_site__that_waits_for_another_does_not_wait_in_vain_while_nobody_can_be_
     run.frontier.holdings.check_out("a.example")
     run.frontier.add_seed("http://a.example/")
     run.loop.pump()
-    schedule, site = run.frontier.schedule, run.frontier.site(0)
+    schedule, site = run.frontier.schedule, run.frontier.sites[SiteNumber(0)]
     assert (site.held, site.failures) == (True, 0)
     schedule.wait_for_network()
     run.clock.move_to(run.clock.now() + 3600.0)
@@ -309,11 +312,11 @@ def test_errands__of_many_sites_to_a_dead_one_are_given_up_together(crawl: Calla
     for owner in owners:
         # Once more where it was asked whether anybody answers at all.
         assert 4 <= len(run.when(f"{owner}robots.txt")) <= 5
-    assert run.frontier.refused[Reason.SITE_FAILED] == 20
+    assert run.frontier.discovery.refused[Reason.SITE_FAILED] == 20
 
 
 def test_redirect__to_a_blacklisted_host_is_not_followed_by_robots(crawl: Callable[..., Crawl]) -> None:
-    """Whoever runs the crawl has forbidden it: nothing at all is asked for there."""
+    """The operator has forbidden it: nothing at all is asked for there."""
     from weft.frontier.blacklist import Blacklist
 
     run = crawl({A: (301, "http://www.black.example/robots.txt", b"")})
@@ -332,15 +335,15 @@ def test_redirects__are_counted_along_the_chain_across_a_restart(crawl: Callable
     run.frontier.add_seed("http://h0.example/")
     run.network.on_asked = lambda: setattr(run.loop, "stopping", len(run.network.asked) >= 9)
     run.loop.pump()
-    run.frontier.commit(marks={}, clean=True)
+    run.frontier.commits.commit(marks={}, clean=True)
     before = len([url for _, url in run.network.asked if not url.endswith(".txt")])
     again = Crawl(tmp_path, answers, scope="list")
-    again.frontier.recover()
+    again.frontier.commits.recover()
     again.run()
     after = len([url for _, url in again.network.asked if not url.endswith(".txt")])
     assert 0 < before < 11
     assert before + after == 11
-    assert again.frontier.found.refused[Reason.CHAIN] == 1
+    assert again.frontier.discovery.refused[Reason.CHAIN] == 1
     again.marker.close()
     again.frontier.close()
 

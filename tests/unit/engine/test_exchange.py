@@ -9,10 +9,11 @@ import pytest
 from weft.engine.asker import Asker, discreet
 from weft.engine.outcome import cut_of, keeps_open, nothing_came, pause_of, redirect_of, verdict
 from weft.fetch.headers import parse_head
+from weft.frontier.local.site import Site
+from weft.frontier.overrides import SiteSettings
 from weft.frontier.politeness import Politeness
-from weft.frontier.sites import Site, SiteSettings
 from weft.frontier.special import Special
-from weft.model import Kind, Page, Reason, Turn
+from weft.model import NO_ID, Kind, Page, PageNumber, Reason, SiteNumber, Turn, UrlId
 from weft.parse.media import Wanted
 
 NOW = 1_000_000.0
@@ -44,7 +45,7 @@ def answer(text: str | bytes, **changes: Any) -> Page:
 
 def turn(kind: Kind = Kind.A, url: str = "http://site.test/a?q=1") -> Turn:
     """Leave to fetch a page."""
-    return Turn(1, 2, url, 0 if kind == Kind.SEED else 1, kind, 0, 1)
+    return Turn(PageNumber(1), UrlId(2), url, 0 if kind == Kind.SEED else 1, kind, NO_ID, 1)
 
 
 ASKER = Asker("weft/1 (+me)", Wanted(), max_bytes=1000, encodings="gzip")
@@ -55,7 +56,7 @@ ASKER = Asker("weft/1 (+me)", Wanted(), max_bytes=1000, encodings="gzip")
 
 def test_request__has_its_headers_in_order() -> None:
     """Host first, then who asks and what is understood; the site's cookies and its own headers behind."""
-    site = Site(1, "site.test:8080", SiteSettings(headers={"X-Key": "k", "X-Empty": ""}))
+    site = Site(SiteNumber(1), "site.test:8080", SiteSettings(headers={"X-Key": "k", "X-Empty": ""}))
     site.jar.store(["a=1", "s=2; Secure", "p=3; Path=/other"], NOW)
     request = ASKER.page(site, turn(url="http://site.test:8080/a?q=1"), last=False, now=NOW)
     assert request.headers == [
@@ -72,7 +73,7 @@ def test_request__has_its_headers_in_order() -> None:
 
 def test_request__secure_cookies_go_over_tls() -> None:
     """The scheme of the URL decides."""
-    site = Site(1, "site.test", SiteSettings())
+    site = Site(SiteNumber(1), "site.test", SiteSettings())
     site.jar.store(["s=2; Secure"], NOW)
     assert "Cookie: s=2" in ASKER.page(site, turn(url="https://site.test/"), last=False, now=NOW).headers
     assert "Cookie: s=2" not in ASKER.page(site, turn(url="http://site.test/"), last=False, now=NOW).headers
@@ -80,7 +81,7 @@ def test_request__secure_cookies_go_over_tls() -> None:
 
 def test_request__the_last_one_says_so() -> None:
     """The server is told that the connection ends."""
-    request = ASKER.page(Site(1, "site.test", SiteSettings()), turn(), last=True, now=NOW)
+    request = ASKER.page(Site(SiteNumber(1), "site.test", SiteSettings()), turn(), last=True, now=NOW)
     assert request.last
     assert request.headers[-1] == "Connection: close"
 
@@ -88,7 +89,7 @@ def test_request__the_last_one_says_so() -> None:
 def test_request__without_codings_asks_for_none() -> None:
     """An empty setting leaves the header out."""
     asker = Asker("weft", Wanted(), max_bytes=10, encodings="")
-    request = asker.page(Site(1, "site.test", SiteSettings()), turn(), last=False, now=NOW)
+    request = asker.page(Site(SiteNumber(1), "site.test", SiteSettings()), turn(), last=False, now=NOW)
     assert not any(line.startswith("Accept-Encoding") for line in request.headers)
 
 
@@ -98,7 +99,7 @@ def test_request__without_codings_asks_for_none() -> None:
 )
 def test_request__pages_must_be_of_a_type_that_is_collected(kind: Kind, judged: bool) -> None:
     """Seeds, parts of pages and sitemaps may be of any type."""
-    request = ASKER.page(Site(1, "site.test", SiteSettings()), turn(kind), last=False, now=NOW)
+    request = ASKER.page(Site(SiteNumber(1), "site.test", SiteSettings()), turn(kind), last=False, now=NOW)
     assert (request.accepts is not None) is judged
     if request.accepts is not None:
         assert request.accepts("text/html")
@@ -107,7 +108,9 @@ def test_request__pages_must_be_of_a_type_that_is_collected(kind: Kind, judged: 
 
 def test_request__for_robots_has_its_own_limit_and_any_type() -> None:
     """And does not count as the last."""
-    request = ASKER.robots(Site(1, "site.test", SiteSettings()), "http://site.test/robots.txt", most=99, now=NOW)
+    request = ASKER.robots(
+        Site(SiteNumber(1), "site.test", SiteSettings()), "http://site.test/robots.txt", most=99, now=NOW
+    )
     assert (request.target, request.max_bytes, request.accepts, request.last) == ("/robots.txt", 99, None, False)
 
 
@@ -242,7 +245,7 @@ def test_nothing_came__is_a_page_without_an_exchange() -> None:
 def test_headers__of_a_request_go_before_a_sites_and_those_before_everybodys() -> None:
     """By name, in any spelling; what weft says by itself gives way; one Cookie line has both kinds of cookies."""
     asker = Asker("weft/1", Wanted(), max_bytes=1000, encodings="gzip", headers={"X-A": "1", "accept": "a/b"})
-    site = Site(1, "site.test", SiteSettings(headers={"x-a": "2", "X-B": "3", "Cookie": "mine=1"}))
+    site = Site(SiteNumber(1), "site.test", SiteSettings(headers={"x-a": "2", "X-B": "3", "Cookie": "mine=1"}))
     site.jar.store(["theirs=2"], NOW)
     special = Special({"X-B": "4"}, None, repeat=False)
     request = asker.page(site, turn(), special, last=True, now=NOW)
@@ -268,7 +271,7 @@ def test_headers__of_a_request_go_before_a_sites_and_those_before_everybodys() -
 def test_post__has_a_length_and_a_type_and_no_limit_of_types() -> None:
     """A form unless something else is said; from then on cookies are secret."""
     asker = Asker("weft/1", Wanted(), max_bytes=1000, encodings="")
-    site = Site(1, "site.test", SiteSettings())
+    site = Site(SiteNumber(1), "site.test", SiteSettings())
     site.jar.store(["id=7"], NOW)
     plain = asker.page(site, turn(), last=False, now=NOW)
     assert (plain.shown, asker.guarded) == (None, False)

@@ -21,13 +21,14 @@ from weft.engine.wires import Wires
 from weft.events import Bus, Event, Fault, Fetched
 from weft.fetch.dns import Answer
 from weft.fetch.transport import Connection, Request
-from weft.frontier.local import LocalFrontier
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.parts import Terms
+from weft.frontier.local.visit import Visit
+from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
-from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
-from weft.frontier.sites import Overrides, SiteSettings
-from weft.model import Page, Parsed, Reason
+from weft.model import Page, Parsed, Reason, Turn
 from weft.ordering.breadth_first import BreadthFirst
 from weft.parse.options import Reading
 from weft.parse.page import Parser
@@ -139,17 +140,19 @@ class Bench:
         self._path = path
         self.clock = clock = VirtualClock(1000.0)
         self.frontier = LocalFrontier(
+            Terms(
+                ordering=BreadthFirst(),
+                politeness=POLITENESS,
+                selection=Selection(scope="all", robots="ignore", max_hostile=3),
+                retries=Retries(),
+                overrides=Overrides(),
+                rules=UrlRules(),
+                agent="weft",
+                secret=bytes(16),
+                capacity=1 << 14,
+            ),
             path=folder / "frontier.log",
             clock=clock,
-            ordering=BreadthFirst(),
-            politeness=POLITENESS,
-            selection=Selection(scope="all", robots="ignore", max_hostile=3),
-            retries=Retries(),
-            overrides=Overrides(),
-            rules=UrlRules(),
-            agent="weft",
-            secret=bytes(16),
-            capacity=1 << 14,
         )
         self.events: list[Event] = []
         bus = Bus()
@@ -238,6 +241,27 @@ def test_lease__that_has_run_out_begins_no_visit(bench: Callable[..., Bench]) ->
     assert crawl.read == [A, f"{A}1", f"{A}2"]
 
 
+def test_visit__whose_first_turn_fails_inside_is_left(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fault is told, and the site can be visited again: it does not stay busy for ever."""
+    crawl = bench(site(A, 2))
+    turn, faults = crawl.frontier.turn, [RuntimeError("a fault")]
+
+    def fails_once(visit: Visit) -> Turn | None:
+        if faults:
+            raise faults.pop()
+        return turn(visit)
+
+    monkeypatch.setattr(crawl.frontier, "turn", fails_once)
+    crawl.crawl(A)
+    assert [str(failure) for failure in crawl.failures] == ["a fault"]
+    crawl.failures.clear()
+    crawl.loop.pump()
+    assert crawl.read == [A, f"{A}1"]
+    assert crawl.frontier.schedule.busy == 0
+
+
 def test_page__is_marked_while_it_is_read(bench: Callable[..., Bench]) -> None:
     """Each with its id, for as long as it is read and no longer; the next process would find it."""
     crawl = bench(site(A, 4))
@@ -253,7 +277,7 @@ def test_page__that_was_being_read_when_a_worker_died_is_read_apart(bench: Calla
     crawl = bench(site(A, 4), left=f"{A}2")
     crawl.crawl(A)
     assert crawl.apart.asked == []  # not before what was done until then is on disk
-    crawl.frontier.commit(marks={})
+    crawl.frontier.commits.commit(marks={})
     assert crawl.apart.asked == [f"{A}2"]
     assert crawl.marked() == 0
     assert f"{A}2" not in crawl.outcomes
@@ -262,10 +286,10 @@ def test_page__that_was_being_read_when_a_worker_died_is_read_apart(bench: Calla
     )
     assert f"{A}2" not in crawl.read
     assert list(crawl.marker.suspects) == [fingerprint(f"{A}2")]
-    crawl.frontier.commit(marks={})
+    crawl.frontier.commits.commit(marks={})
     assert list(crawl.marker.suspects) == []
     assert crawl.outcomes == {A: None, f"{A}1": None, f"{A}2": None, f"{A}3": None, f"{A}found": Reason.STATUS_4XX}
-    assert crawl.frontier.done
+    assert crawl.frontier.schedule.done
 
 
 def test_page__that_is_large_is_read_apart_while_others_go_on(bench: Callable[..., Bench]) -> None:
@@ -286,12 +310,12 @@ def test_links__that_are_many_are_followed_bit_by_bit_and_all(bench: Callable[..
     """In their order, those that ask not to be followed among them; others have their turn in between."""
     many = "".join(f"<a href=/{number}>" for number in range(1500)) + "<a rel=nofollow href=/n>" * 3
     crawl = bench({A: many.encode()})
-    crawl.frontier.site(crawl.frontier.found.number(site_of(A))).settings = SiteSettings(robots="obey")
+    crawl.frontier.sites[crawl.frontier.sites.number(site_of(A))].settings = SiteSettings(robots="obey")
     crawl.crawl(A)
     outcomes = [event.outcome for event in crawl.events if isinstance(event, Fetched)]
     followed = [outcome.turn.url for outcome in outcomes if outcome.turn.page >= 0]
     assert followed == [A, *(f"{A}{number}" for number in range(1500))]
-    assert crawl.frontier.found.refused[Reason.NOFOLLOW] == 1
+    assert crawl.frontier.discovery.refused[Reason.NOFOLLOW] == 1
     assert crawl.loop.active == 0
 
 
@@ -319,10 +343,10 @@ def test_site__with_three_hostile_pages_is_left_alone(bench: Callable[..., Bench
     assert sorted(crawl.apart.asked) == sorted(bad)[: min(harmful, 3)]
     reasons = [reason for url, reason in crawl.outcomes.items() if url.startswith(A)]
     assert reasons.count(Reason.HOSTILE) == min(harmful, 3)
-    assert crawl.frontier.refused[Reason.SITE_HOSTILE] == (0 if harmful < 3 else 9 - 4)
+    assert crawl.frontier.discovery.refused[Reason.SITE_HOSTILE] == (0 if harmful < 3 else 9 - 4)
     assert len(reasons) == (9 if harmful < 3 else 4)
     assert {url for url, reason in crawl.outcomes.items() if reason is None} >= set(site(B, 4))
-    assert crawl.frontier.done
+    assert crawl.frontier.schedule.done
 
 
 def test_site__keeps_its_hostile_pages_in_mind_across_a_restart(bench: Callable[..., Bench]) -> None:
@@ -330,13 +354,13 @@ def test_site__keeps_its_hostile_pages_in_mind_across_a_restart(bench: Callable[
     crawl = bench(site(A, 9), large={f"{A}{number}" for number in range(1, 9)})
     crawl.crawl(A)
     crawl.apart.answer(hostile)
-    assert crawl.frontier.refused[Reason.SITE_HOSTILE] == 5
-    crawl.frontier.commit(marks={}, clean=True)
+    assert crawl.frontier.discovery.refused[Reason.SITE_HOSTILE] == 5
+    crawl.frontier.commits.commit(marks={}, clean=True)
     again = bench({f"{A}late": b"late", B: b"other"})
-    again.frontier.recover()
+    again.frontier.commits.recover()
     again.crawl(f"{A}late", B)
     assert again.outcomes == {B: None}
-    assert again.frontier.refused[Reason.SITE_HOSTILE] == 1
+    assert again.frontier.discovery.refused[Reason.SITE_HOSTILE] == 1
 
 
 def test_page__that_is_read_apart_when_the_crawl_stops_stays_pending(bench: Callable[..., Bench]) -> None:
@@ -346,8 +370,8 @@ def test_page__that_is_read_apart_when_the_crawl_stops_stays_pending(bench: Call
     crawl.loop.drop()
     crawl.apart.answer(hostile)
     assert crawl.outcomes == {}
-    crawl.frontier.commit(marks={}, clean=True)
+    crawl.frontier.commits.commit(marks={}, clean=True)
     again = bench({A: b"x"})
-    again.frontier.recover()
+    again.frontier.commits.recover()
     again.crawl()
     assert again.outcomes == {A: None}

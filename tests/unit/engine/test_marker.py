@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 from weft.engine.marker import Marker
 
@@ -98,6 +99,6 @@ def test_marker__outlives_a_process_that_is_ended(tmp_path: Path, end: str) -> N
         f"Marker(Path(sys.argv[1])).set({LARGEST})\n"
         f"{end}\n"
     )
-    ended = subprocess.run([sys.executable, "-c", script, str(tmp_path / "reading")], check=False, timeout=30)
+    ended = subprocess.run([sys.executable, "-c", script, str(tmp_path / "reading")], check=False, timeout=PATIENCE)
     assert ended.returncode < 0
     assert suspects(tmp_path / "reading") == [LARGEST]

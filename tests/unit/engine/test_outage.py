@@ -32,7 +32,7 @@ def check_all_had(crawl: Crawl) -> None:
     assert crawl.over == "done"
     assert crawl.fetched() == dict.fromkeys(crawl.pages, 1)
     assert crawl.given_up() == {}
-    assert crawl.frontier.refusals() == {}
+    assert crawl.frontier.discovery.refusals() == {}
     assert crawl.blamed() == []
 
 
@@ -111,7 +111,7 @@ def test_kill__in_an_outage_costs_nothing(tmp_path: Path, fails: type[Fails]) ->
     assert crawl.over == "done"
     assert set(crawl.fetched()) == set(crawl.pages)
     assert crawl.given_up() == {}
-    assert crawl.frontier.refusals() == {}
+    assert crawl.frontier.discovery.refusals() == {}
     assert crawl.blamed() == []
     crawl.close()
 

@@ -9,13 +9,14 @@ import pytest
 from tests.unit.engine.test_exchange import NOW, answer
 
 from weft.engine.outcome import Terms, judge, nothing_came
+from weft.frontier.local.site import Site
+from weft.frontier.overrides import SiteSettings
 from weft.frontier.politeness import Politeness
-from weft.frontier.sites import Site, SiteSettings
-from weft.model import Kind, Outcome, Page, Parsed, Reason, Turn
+from weft.model import NO_ID, Kind, Outcome, Page, PageNumber, Parsed, Reason, SiteNumber, Turn
 from weft.urls import fingerprint
 
 URL = "http://site.test/a/b"
-TURN = Turn(1, fingerprint(URL), URL, 1, Kind.A, 0, 1)
+TURN = Turn(PageNumber(1), fingerprint(URL), URL, 1, Kind.A, NO_ID, 1)
 PARSED = Parsed("text/html", "utf-8", "", "", URL, [], [], follow=True, reason=None)
 
 
@@ -26,7 +27,9 @@ def judged(page: Page, parsed: Parsed | None = None, site: Site | None = None, *
         return reason is not None and reason.retry and turn.attempt < 3
 
     terms = Terms(Politeness(), will_retry, verify_tls=changes.pop("verify_tls", False))
-    return judge(changes.pop("turn", TURN), page, parsed, site or Site(1, "site.test", SiteSettings()), terms, NOW)
+    return judge(
+        changes.pop("turn", TURN), page, parsed, site or Site(SiteNumber(1), "site.test", SiteSettings()), terms, NOW
+    )
 
 
 def test_outcome__of_a_good_page_is_final() -> None:
@@ -69,7 +72,7 @@ def test_outcome__of_a_redirect_says_where_it_leads() -> None:
 )
 def test_redirect__to_itself_is_asked_for_once_more(cookies: list[str], attempt: int, again: bool) -> None:
     """A server that looks whether its cookie comes back; a second time it means what it says."""
-    site = Site(1, "site.test", SiteSettings())
+    site = Site(SiteNumber(1), "site.test", SiteSettings())
     site.jar.store(cookies, NOW)
     turn = msgspec.structs.replace(TURN, attempt=attempt)
     outcome = judged(answer(f"HTTP/1.1 302 x\nLocation: {URL}"), site=site, turn=turn)
@@ -83,7 +86,7 @@ def test_redirect__to_itself_is_asked_for_once_more(cookies: list[str], attempt:
 )
 def test_certificate__that_is_bad_is_looked_at_once(known: str, verify: bool, again: bool) -> None:
     """The next visit takes it as it is, unless bad ones are refused."""
-    site = Site(1, "site.test", SiteSettings())
+    site = Site(SiteNumber(1), "site.test", SiteSettings())
     site.tls = known
     page = msgspec.structs.replace(nothing_came(TURN, Reason.TLS, NOW), tls="expired")
     outcome = judged(page, site=site, verify_tls=verify)

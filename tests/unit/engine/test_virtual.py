@@ -29,14 +29,15 @@ from weft.engine.wires import Wires
 from weft.events import Bus, Event, Fetched
 from weft.fetch.dns import Answer
 from weft.fetch.transport import Connection, Request
-from weft.frontier.local import LocalFrontier
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.parts import Terms
+from weft.frontier.local.visit import Visit
+from weft.frontier.overrides import Overrides
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
-from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
-from weft.frontier.sites import Overrides
 from weft.model import Kind, Page, Parsed
-from weft.ordering import Ordering, ordering_named, ordering_names
+from weft.ordering import Ordering, Scored, ordering_named, ordering_names
 from weft.ordering.known import Known
 from weft.ordering.reranking import Reranking
 from weft.parse.options import Reading
@@ -52,15 +53,13 @@ from weft.urls import UrlRules
 PAGES = 5000
 RERANK = 400
 CONNECTIONS, WAIT = 8, 3.0
-WITHOUT_ORACLE = [name for name in ordering_names() if not hasattr(ordering_named(name), "needs")]
+WITHOUT_ORACLE = [name for name in ordering_names() if not ordering_named(name).needs]
 
 
-class Fewest:
+class Fewest(Scored):
     """Somebody else's ordering, in plain Python: pages that were found on pages with few links first."""
 
     name = "fewest"
-    by_size = False
-    scored = True
 
     def found(self, known: Known, page: Any, parent: int, out: int) -> Any:
         """A page is worth what the page gives it on which it was found."""
@@ -141,19 +140,23 @@ def crawl(folder: Path, web: Web, ordering: Ordering, latency: np.ndarray[Any, n
     clock = VirtualClock(0.0)
     politeness = Politeness(wait=WAIT, per_visit=2, connections=CONNECTIONS, margin=0.0)
     frontier = LocalFrontier(
+        Terms(
+            ordering=ordering,
+            politeness=politeness,
+            selection=Selection(
+                scope="all", robots="ignore", max_depth=1000, max_depth_dynamic=1000, max_site_pages=PAGES
+            ),
+            retries=Retries(),
+            overrides=Overrides(),
+            rules=UrlRules(),
+            agent="weft",
+            secret=bytes(16),
+            reranking=Reranking(pages=RERANK),
+            seed=5,
+            capacity=1 << 14,
+        ),
         path=folder / "frontier.log",
         clock=clock,
-        ordering=ordering,
-        politeness=politeness,
-        selection=Selection(scope="all", robots="ignore", max_depth=1000, max_depth_dynamic=1000, max_site_pages=PAGES),
-        retries=Retries(),
-        overrides=Overrides(),
-        rules=UrlRules(),
-        agent="weft",
-        secret=bytes(16),
-        reranking=Reranking(pages=RERANK),
-        seed=5,
-        capacity=1 << 14,
     )
     network = ScriptedNetwork(web, latency, clock)
     events: list[Event] = []

@@ -46,6 +46,11 @@ class ScriptedCrew:
         """They have left."""
         self._hear("left", workers)
 
+    def leave_out(self, worker: int, why: str) -> None:
+        """One that kept dying is gone."""
+        assert "in a row without a commit" in why
+        self._hear("leave out", worker)
+
     def more(self, workers: int) -> None:
         """All have left."""
         self._hear("more", workers)
@@ -235,6 +240,51 @@ def test_worker__that_keeps_dying_is_given_up(kennel: Kennel) -> None:
     for pause, least in zip(pauses, (0.0, 1.0, 2.0, 4.0, 8.0, 16.0), strict=True):
         assert pause >= least
     assert all(process.poll() is not None for process in kennel.processes)
+
+
+def test_worker__that_keeps_dying_is_left_out_where_there_are_others(kennel: Kennel) -> None:
+    """Its groups go to them, by the crew; they go on, and the operator is told."""
+    crew = kennel.crew = ScriptedCrew(3)
+    kennel.make(["sleep 1.5"], [KILLED], [GOOD], most_restarts=2)
+    kennel.run(step=0.5, on_tick=lambda: kennel.signs.update({0: kennel.clock.now()}))
+    assert crew.told == [("leave out", 1)]
+    assert kennel.starts(1) == 3
+    assert kennel.starts(0) == kennel.starts(2) == 1
+    assert [line for line in kennel.said if "left out of this run: it died 3 times in a row" in line]
+
+
+def test_worker__is_left_out_again_when_their_number_changes(kennel: Kennel) -> None:
+    """Fewer workers are wanted: it belongs to them by its number, and does not run all the same."""
+    crew = kennel.crew = ScriptedCrew(3)
+    kennel.make(["sleep 1.5"], [KILLED], ["sleep 1.5"], most_restarts=1)
+
+    def tick() -> None:
+        kennel.signs.update({number: kennel.clock.now() for number in (0, 2)})
+        if ("leave out", 1) in crew.told:
+            crew.number = 2
+
+    kennel.run(step=0.5, on_tick=tick)
+    assert crew.told[:3] == [("leave out", 1), ("fewer", 2), ("leave out", 1)]
+
+
+def test_worker__that_keeps_dying_while_the_frontier_is_away(kennel: Kennel) -> None:
+    """It is started once more, and left out then."""
+    crew = kennel.crew = ScriptedCrew(2)
+    crew.away = 1
+    kennel.make(["sleep 1.5"], [KILLED], most_restarts=1)
+    kennel.run(step=2.0, on_tick=lambda: kennel.signs.update({0: kennel.clock.now()}))
+    assert crew.told == [("leave out", 1)]
+    assert kennel.starts(1) == 3
+    assert any("is left out when it is back" in line for line in kennel.said)
+
+
+def test_worker__the_last_that_is_left_ends_the_crawl(kennel: Kennel) -> None:
+    """When all others were left out, the next one that keeps dying is one too many."""
+    crew = kennel.crew = ScriptedCrew(2)
+    kennel.make([KILLED], [KILLED], most_restarts=1)
+    with pytest.raises(WeftError, match="died 2 times in a row without a commit"):
+        kennel.run(step=0.5)
+    assert [what for what, _ in crew.told] == ["leave out"]
 
 
 def test_worker__that_commits_between_deaths_is_not_given_up(kennel: Kennel) -> None:

@@ -29,15 +29,16 @@ from weft.engine.worker import Worker
 from weft.events import Bus, Fetched
 from weft.fetch.dns import Answer
 from weft.fetch.transport import Connection, Request
-from weft.frontier.local import LocalFrontier
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.parts import Terms
+from weft.frontier.local.visit import Visit
+from weft.frontier.overrides import Overrides
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
-from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
 from weft.frontier.shared import contract
 from weft.frontier.shared.contract import Begun, FrontierAwayError, Orders, Report
 from weft.frontier.shared.opening import create_frontier, open_frontier
-from weft.frontier.sites import Overrides
 from weft.model import Page
 from weft.ordering.breadth_first import BreadthFirst
 from weft.parse.options import Reading
@@ -155,9 +156,9 @@ class Unsteady:
         self.answered: list[float] = []
         self._applied = 0
 
-    def begin(self, worker: int) -> Begun:
+    def begin(self, worker: int, lease: float = 0.0) -> Begun:
         """As ever."""
-        return self.real.begin(worker)
+        return self.real.begin(worker, lease)
 
     def touch(self, worker: int) -> None:
         """As ever."""
@@ -193,19 +194,21 @@ class Crawl:
         self.shared = Unsteady(folder, clock, script)
         politeness = Politeness(wait=2.0, per_visit=1, margin=0.0)
         self.frontier = LocalFrontier(
+            Terms(
+                ordering=BreadthFirst(),
+                politeness=politeness,
+                selection=Selection(scope="all", robots="ignore", max_depth=1000),
+                retries=Retries(),
+                overrides=Overrides(),
+                rules=UrlRules(),
+                agent="weft",
+                secret=bytes(16),
+                capacity=1 << 14,
+            ),
             path=folder / "frontier.log",
             clock=clock,
-            ordering=BreadthFirst(),
-            politeness=politeness,
-            selection=Selection(scope="all", robots="ignore", max_depth=1000),
-            retries=Retries(),
-            overrides=Overrides(),
-            rules=UrlRules(),
-            agent="weft",
-            secret=bytes(16),
-            capacity=1 << 14,
         )
-        self.frontier.recover(self.shared.begin(0))
+        self.frontier.commits.recover(self.shared.begin(0))
         bus = Bus()
         self.fetched: list[tuple[float, str]] = []
         bus.subscribe(self._on_event)
@@ -271,7 +274,7 @@ def check_all_told_once(crawl: Crawl) -> None:
     """Every page was fetched once, and every batch applied once, in its order."""
     assert sorted(url for _, url in crawl.fetched) == sorted(web())
     assert crawl.shared.told == sorted(set(crawl.shared.told))
-    assert crawl.frontier.report(0, wants=0).batches == [], "nothing is left to be told"
+    assert crawl.frontier.exchanges.report(0, wants=0).batches == [], "nothing is left to be told"
 
 
 @pytest.mark.parametrize("how", ["away", "unheard"])

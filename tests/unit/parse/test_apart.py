@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import uvloop
+from tests.patience import PATIENCE
 
 from weft.model import Kind, Page, Parsed, Reason
 from weft.parse.apart import Apart
@@ -55,7 +56,7 @@ def run(work: Callable[[Apart], Awaitable[None]], *, seconds: float = 30.0, memo
         runner.run(whole())
 
 
-def until(true: Callable[[], bool], seconds: float = 20.0) -> bool:
+def until(true: Callable[[], bool], seconds: float = PATIENCE) -> bool:
     """Whether something becomes true before a deadline."""
     deadline = time.monotonic() + seconds
     while not true():

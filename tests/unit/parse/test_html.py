@@ -286,7 +286,7 @@ def test_labels__stand_beside_the_links_where_they_are_asked_for() -> None:
         "<a href=2 rel=ME>one <b>two</b></a><img src=i><a href=3></a><area href=4 rel=nofollow>"
     )
     parsed = parse_html(html.encode(), "utf-8", URL, "weft", requisites=True, header=NOTHING_ASKED, labels=True)
-    assert [written for written, _ in parsed.links + parsed.nofollow] == ["l", "r", "2", "i", "3", "1", "4"]
+    assert [written for written, _ in [*parsed.links, *parsed.nofollow]] == ["l", "r", "2", "i", "3", "1", "4"]
     assert parsed.labels == [
         ("", "next prefetch"),
         ("", ""),
@@ -469,5 +469,5 @@ CHARSETS = st.sampled_from(["utf-8", "cp1252", "cp932", "utf-16-le", "iso2022_jp
 def test_parse_html__never_raises(body: bytes, charset: str, requisites: bool) -> None:
     """Any bytes are a page, with links that are not empty and text that can be written down."""
     parsed = parse_html(body, charset, URL, "weft", requisites=requisites, header=NOTHING_ASKED)
-    assert all(written for written, _ in parsed.links + parsed.nofollow)
+    assert all(written for written, _ in [*parsed.links, *parsed.nofollow])
     "".join([parsed.title, parsed.language, parsed.base, *(written for written, _ in parsed.links)]).encode()

@@ -67,7 +67,7 @@ def _hrefs(below: list[str], depth: int) -> Iterator[str]:
 def found(data: bytes) -> list[str]:
     """The links that we find."""
     parsed = parse_html(data, "utf-8", URL, "weft", requisites=True, header=NOTHING_ASKED)
-    return [written for written, kind in parsed.links + parsed.nofollow if kind in LINKS]
+    return [written for written, kind in [*parsed.links, *parsed.nofollow] if kind in LINKS]
 
 
 def test_html5lib__every_document_gives_the_links_of_its_tree(shared_data: Path) -> None:
@@ -150,7 +150,7 @@ def test_archives__links_are_those_that_another_parser_finds(shared_data: Path) 
         other = Count()
         other.feed(body.decode(parsed.charset, "replace"))
         other.close()
-        written = [link for link, kind in parsed.links + parsed.nofollow if kind in LINKS]
+        written = [link for link, kind in [*parsed.links, *parsed.nofollow] if kind in LINKS]
         if all(link.isascii() for link in other.hrefs):
             expected = {link.replace("\r\n", "\n") for link in other.hrefs}
             assert set(written) <= expected, url
