@@ -1,0 +1,99 @@
+"""Who was told what, counted beside the code under test. In: commits, reports and orders of one worker. Out: every
+batch that is applied twice or out of order, and every message that is taken in twice, or passed over.
+
+A message counts as taken in when the commit that has it is on disk: a worker that is killed before takes it in again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.frontier.shared.contract import Batch, Orders, Report
+
+_AS_IT_GOES_ON = -1  # the last message that the log has which was written anew
+
+
+class WorkerLedger:
+    """What one worker was given, over all its lives."""
+
+    def __init__(self, number: int, broken: Callable[[str], None]) -> None:
+        self._number = number
+        self._broken = broken
+        self._taken = 0  # the last message that was taken in
+        self._taken_by: dict[int, int] = {}  # by commit: the last message that it has
+        self._packed_at: dict[int, float] = {}  # by commit: when
+        self._wrote: list[tuple[int, float, int]] = []  # commits on disk: number, when packed, length of the log then
+        self._gap_behind: int | None = None  # the message behind which numbers are missing, since it was handed over
+        self._lived = 0  # commits that are of lives before
+        self._floor = 0  # bytes of its log that were there when this life began
+        self._applied = 0
+        self._batches: dict[int, Batch] = {}  # that were packed and are on disk
+
+    def __repr__(self) -> str:
+        return f"WorkerLedger({self._number}, message {self._taken}, batch {self._applied})"
+
+    def tell(self, what: str, value: Any, now: float) -> None:
+        """The local frontier does something."""
+        if what == "packed":
+            self._packed_at[value] = now
+            self._taken_by[value] = self._taken
+        elif what == "wrote":
+            self._wrote.append((value[0], self._packed_at[value[0]], value[1]))
+        elif what == "obeying":
+            self._obeying(value)
+        elif what == "recovered":
+            self._recovered(value[1], value[2])
+
+    def _obeying(self, orders: Orders) -> None:
+        if orders.messages:
+            first = orders.taken - len(orders.messages) + 1
+            if first != self._taken + 1 and not (self._taken == self._gap_behind and first > self._taken):
+                self._broken(f"worker {self._number} takes in message {first} behind message {self._taken}")
+            self._taken = orders.taken
+
+    def _recovered(self, last: Any, size: int) -> None:
+        number = 0 if last is None else last.number
+        self._taken = 0 if last is None else self._taken_by.get(number, last.taken)
+        if last is not None and last.taken != self._taken:
+            self._broken(
+                f"commit {number} of worker {self._number} took in {self._taken} messages, and says {last.taken}"
+            )
+        self._wrote = [each for each in self._wrote if each[0] <= number]
+        self._lived = len(self._wrote)
+        self._floor = size
+        if self._gap_behind == _AS_IT_GOES_ON:
+            self._gap_behind = self._taken
+
+    def handed_over(self) -> None:
+        """Its log is written anew, and what it had not read goes elsewhere: it goes on with any later message."""
+        self._taken_by = {}
+        self._wrote = []
+        self._gap_behind = _AS_IT_GOES_ON
+
+    def asked(self, report: Report) -> None:
+        """A report goes out."""
+        del report
+
+    def apply(self, batch: Batch) -> None:
+        """The global frontier applies a batch."""
+        if batch.number <= self._applied:
+            self._broken(f"batch {batch.number} of worker {self._number} is applied behind batch {self._applied}")
+        self._applied = batch.number
+
+    def durable(self, lost: int = 0) -> float:
+        """When the last commit that is on disk was packed; without so many of the last ones."""
+        kept = self._wrote[: len(self._wrote) - lost]
+        return kept[-1][1] if kept else -1e9
+
+    @property
+    def ends(self) -> list[int]:
+        """Where commits of this life end in the log that grows. Those of lives before are not lost, not even by a disk
+        that lies: a worker that starts seals at once what they promised, which cannot be taken back.
+        """
+        ends = [self._floor]
+        for _, _, end in self._wrote[self._lived :]:
+            if end <= ends[-1]:
+                ends = [0]
+            ends.append(end)
+        return ends
