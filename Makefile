@@ -54,8 +54,10 @@ test: setup $(PYWB)/.ready  ## Run all tests, and say which were the slowest.
 bench: setup $(BENCH)  ## Compare with the bare loop and with Scrapy; PARTS="workers modern frontier", or all; PARTS=against REV=…
 	@$(BIN)/python -m benchmarks $(PARTS)
 
-soak: setup  ## Long runs: the slow versions of the promises.
-	@$(BIN)/python -m pytest -s -m soak
+soak: setup  ## Long runs: the slow versions of the promises; what they print is kept.
+	@{ $(BIN)/python -m pytest -s -m soak --durations=20; echo $$? > $(VENV)/soak.status; } \
+	   | tee benchmarks/results/soak-$$(date +%Y%m%d-%H%M%S).txt
+	@exit "$$(cat $(VENV)/soak.status)"
 
 docs: $(READY)  ## Write the generated pages of docs/reference, and the typed keywords, anew.
 	@$(BIN)/python -m weft.cli.reference docs/reference

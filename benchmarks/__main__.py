@@ -2,7 +2,7 @@
 
     python -m benchmarks                    # the crawlers: weft beside the bare loop and Scrapy
     python -m benchmarks workers modern     # some parts
-    python -m benchmarks all                # all of them, three quarters of an hour
+    python -m benchmarks all                # all that docs/performance.md shows, some hours
 
 Every part is one run, and can be had alone with options of its own: `python -m benchmarks.PART --help`.
 """
@@ -13,23 +13,30 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import (
     against,
+    audit,
     crawlers,
     frontier,
+    frontier_shared,
+    frontier_worker,
+    million,
     modern,
     orderings,
     partitions,
     simulate,
+    stages,
     start,
     stretches,
     temporal_accuracy,
     temporal_labels,
     temporal_reading,
     temporal_sites,
+    testbed,
     workers,
 )
 
@@ -65,6 +72,16 @@ PARTS = {
         workers.run,
         workers.show,
     ),
+    "stalls": Part(
+        "one worker ten times, durable and not in turn: the longest stall of its loop, and what durability costs",
+        partial(workers.run, rounds=5, only="durable"),
+        workers.show,
+    ),
+    "million": Part(
+        "one live crawl of a million pages: rate, memory and files, minute by minute",
+        million.run,
+        million.show,
+    ),
     "modern": Part(
         "today's web: pages of 240 KB over TLS, a new connection a visit, beside its own floor",
         modern.run,
@@ -74,6 +91,21 @@ PARTS = {
         "the longest stretch between two awaits while a worker is attacked, and over other people's contents",
         stretches.run,
         stretches.show,
+    ),
+    "audit": Part(
+        "what an audit of 250,000 and of a million fetches takes",
+        audit.run,
+        audit.show,
+    ),
+    "stages": Part(
+        "microseconds of each stage of a page by itself",
+        stages.run,
+        stages.show,
+    ),
+    "testbed": Part(
+        "what the testbed serves, to wrk where that is there and to a client of its own",
+        testbed.run,
+        testbed.show,
     ),
     "simulate": Part(
         "simulations of 1 and of 3.5 million pages, on one core",
@@ -114,6 +146,16 @@ PARTS = {
         f"a frontier of {frontier.URLS:,} URLs\n\n{frontier.HEADER}",
         frontier.run,
         frontier.show,
+    ),
+    "frontier-shared": Part(
+        "the global frontier of a million sites and 50 workers: check-outs and exchanges, PostgreSQL beside SQLite",
+        frontier_shared.run,
+        frontier_shared.show,
+    ),
+    "frontier-worker": Part(
+        "a whole worker that knows so many URLs against one with a million: pages/s, and how soon it goes on",
+        frontier_worker.run,
+        frontier_worker.show,
     ),
 }
 

@@ -1,7 +1,9 @@
 """Processor time a page of this tree against another revision. In: a revision, by REV or --rev. Out: a ratio with its
 interval.
 
-    make bench PARTS=against REV=e987726
+    make bench PARTS=against REV=e987726                                    # 100 pages a visit, one worker
+    make bench PARTS=against REV=e987726 K=1                                # a connection for every page
+    make bench PARTS=against REV=e987726 WORKERS=2                          # two workers, on one core
     python -m benchmarks.against --rev e987726 --rounds 3 --pages 4000     # a quick trial
 
 The same web is crawled to its end by both, so that both fetch the same pages; what the servers' logs say of each run
@@ -14,8 +16,8 @@ The ratio of a round is new to old; beside it stands old to old, which should be
 does to such a ratio. Of each the median over the rounds counts, with a 95 % bootstrap interval. Times are higher than
 those of a crawl that has its core to itself, since the three push each other out of the processor's caches.
 
-A page's time is that of the worker's process from the page `SKIPPED` on to the last one: the start, with the loading
-of compiled code that first calls bring, is counted apart, and so is the end. The worker is sampled from outside, and
+A page's time is that of the workers' processes from the page `SKIPPED` on to the last one: the start, with the loading
+of compiled code that first calls bring, is counted apart, and so is the end. Workers are sampled from outside, and
 the moments are those of the server's log.
 """
 
@@ -48,7 +50,7 @@ from weft.testbed.bed import Bed, serving
 from weft.testbed.web import Web
 
 ROOT = Path(__file__).parent.parent
-BOUND = 1.01  # of the other revision's time a page
+BOUND = 1.00  # of the other revision's time a page
 SKIPPED = 1_000  # pages until a worker is warm
 SAMPLE = 0.02  # seconds between two looks at a worker
 SIDES = ("old", "new", "again")
@@ -69,12 +71,17 @@ class Measured:
 
 @contextlib.contextmanager
 def checked_out(revision: str) -> Iterator[tuple[Path, str]]:
-    """The sources of a revision in a folder that is removed, with its full name."""
+    """The sources of a revision, with its full name: in a folder that is removed, or, for who measures more than once,
+    in one of the folder KEEP, with the code that was compiled for it.
+    """
     name = _git("rev-parse", "--verify", f"{revision}^{{commit}}").decode().strip()
-    with tempfile.TemporaryDirectory(prefix="weft-against-") as folder:
-        with tarfile.open(fileobj=io.BytesIO(_git("archive", name, "src"))) as files:
-            files.extractall(folder, filter="data")
-        yield Path(folder) / "src", name
+    with tempfile.TemporaryDirectory(prefix="weft-against-") as removed:
+        folder = Path(os.environ.get("KEEP", removed)) / name
+        if not folder.exists():
+            with tarfile.open(fileobj=io.BytesIO(_git("archive", name, "src"))) as files:
+                files.extractall(folder, filter="data")
+            _warm(folder / "src")
+        yield folder / "src", name
 
 
 def _git(*arguments: str) -> bytes:
@@ -89,8 +96,10 @@ def _environment(source: Path) -> dict[str, str]:
 
 
 def _warm(source: Path) -> None:
-    """Fill a tree's cache of compiled code."""
+    """Fill a tree's cache of compiled code, as far as crawls need it where the tree can tell."""
     command = [sys.executable, "-m", "weft", "doctor", "--warm", "--quiet"]
+    if (source / "weft" / "readiness.py").exists():
+        command = [sys.executable, "-c", "from weft.readiness import make_ready; make_ready('crawl')"]
     subprocess.run(command, env=_environment(source), cwd=source, check=False, stdout=subprocess.DEVNULL)
     command = [sys.executable, "-c", "import weft; print(weft.__file__)"]
     found = subprocess.run(command, env=_environment(source), cwd=source, check=True, capture_output=True, text=True)
@@ -126,7 +135,9 @@ class Samples:
         return float(np.interp(moment, self.at, self.all))
 
 
-def crawl(bed: Bed, side: str, source: Path, folder: Path, core: int) -> tuple[Measured, set[bytes]]:
+def crawl(
+    bed: Bed, side: str, source: Path, folder: Path, core: int, *, per_visit: int, workers: int
+) -> tuple[Measured, set[bytes]]:
     """Crawl the web to its end; what it took, and which pages were fetched."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -138,7 +149,7 @@ def crawl(bed: Bed, side: str, source: Path, folder: Path, core: int) -> tuple[M
     samples = Samples()
     with (folder / "said").open("wb") as said:
         process = subprocess.Popen(
-            weft_command(seeds_of(bed, folder), out, per_visit=100),
+            weft_command(seeds_of(bed, folder), out, per_visit=per_visit, workers=workers),
             stdout=said,
             stderr=said,
             cwd=folder,
@@ -189,7 +200,8 @@ def _answered(log: Path, begin: int) -> list[tuple[float, bytes]]:
 
 
 def run(*, rev: str = "", rounds: int = 0, pages: int = 0) -> dict[str, Any]:
-    """All rounds. What is not given is taken from the environment: REV, ROUNDS, PAGES."""
+    """All rounds. What is not given is taken from the environment: REV, ROUNDS, PAGES; and K and WORKERS always."""
+    per_visit, workers = int(os.environ.get("K", "100")), int(os.environ.get("WORKERS", "1"))
     rev = rev or os.environ.get("REV", "")
     rounds, pages = rounds or int(os.environ.get("ROUNDS", "9")), pages or int(os.environ.get("PAGES", "30000"))
     if not rev:
@@ -197,11 +209,10 @@ def run(*, rev: str = "", rounds: int = 0, pages: int = 0) -> dict[str, Any]:
     machine = description()
     server_core, core = _cores()
     found: dict[str, list[Measured]] = {side: [] for side in SIDES}
+    print("  compiled code is loaded or made: a minute for each tree that has none yet", flush=True)
     with checked_out(rev) as (other, name), tempfile.TemporaryDirectory() as folder:
         sources = {"old": other, "new": ROOT / "src", "again": other}
-        print("  compiled code is loaded or made: a minute for each tree that has none yet", flush=True)
-        for source in (other, ROOT / "src"):
-            _warm(source)
+        _warm(ROOT / "src")
         with _served(web(sites=max(20, pages // 50), pages=pages), server_core) as beds:
             for number in range(rounds):
                 turned = SIDES[number % 3 :] + SIDES[: number % 3]
@@ -210,7 +221,7 @@ def run(*, rev: str = "", rounds: int = 0, pages: int = 0) -> dict[str, Any]:
                     for bed, side in zip(beds, turned, strict=True)
                 ]
                 with ThreadPoolExecutor(len(crawls)) as pool:
-                    done = list(pool.map(lambda each: crawl(*each), crawls))
+                    done = list(pool.map(lambda each: crawl(*each, per_visit=per_visit, workers=workers), crawls))
                 for measured, fetched in done:
                     if fetched != done[0][1]:
                         sys.exit(f"not the same pages were fetched: {len(fetched ^ done[0][1])} differ")
@@ -224,6 +235,8 @@ def run(*, rev: str = "", rounds: int = 0, pages: int = 0) -> dict[str, Any]:
         "this": _git("describe", "--always", "--dirty", "--abbrev=40").decode().strip(),
         "pages": found["old"][0].pages,
         "rounds": rounds,
+        "per_visit": per_visit,
+        "workers": workers,
         "bound": BOUND,
         "ratio": asdict(interval(_ratios(found, "new"))),
         "control": asdict(interval(_ratios(found, "again"))),
@@ -262,7 +275,9 @@ def show(result: dict[str, Any]) -> None:
         cpu, start, warming, end, seconds = (statistics.median(each[name] for each in runs) for name in names)
         print(f"{side:<8}{cpu:>13.4f}{start:>10.2f}{warming:>11.2f}{end:>8.2f}{result['pages'] / seconds:>9.0f}")
     ratio, control = (Interval(**result[name]) for name in ("ratio", "control"))
-    print(f"\n{result['pages']:,} pages, {result['rounds']} rounds; medians of the paired ratios with 95 % intervals")
+    form = f"k = {result['per_visit']}, {result['workers']} {'worker' if result['workers'] == 1 else 'workers'}"
+    print(f"\n{result['pages']:,} pages, {form}, {result['rounds']} rounds")
+    print("medians of the paired ratios with 95 % intervals")
     for label, each in (("this tree", ratio), ("old again", control)):
         print(f"{label}: {each.median:.4f} times {result['revision'][:9]} ({each.low:.4f} to {each.high:.4f})")
     print(f"goal: at most {result['bound']}: {ratio.verdict(result['bound'])}")

@@ -1,6 +1,6 @@
 """What an audit costs. In: nothing. Out: seconds and memory for a generated crawl, of so many fetches.
 
-    python -m benchmarks.audit [fetches] [pages a site]
+    python -m benchmarks.audit [fetches, pages a site]
 
 The crawl is polite. Every site has a robots.txt with rules, in the volume; pages of some 15 KB are found on the home
 page and on one page in five, which are in the volume, too, and one page in four has a link that asks not to be
@@ -30,6 +30,8 @@ from weft.store.columns import PAGES
 from weft.store.volumes import Storing, Volumes, payload_digest
 from weft.urls import fingerprint, signed
 
+FETCHES = (250_000, 1_000_000)
+PER_SITE = 35
 _BEGUN = 1_700_000_000_000_000
 _WAIT = 2_000_000
 _ROBOTS = b"User-agent: *\nDisallow: /private/\nAllow: /private/open\nDisallow: /*.cgi$\n# %d\n"
@@ -91,14 +93,14 @@ def _html(site: int, page: int) -> bytes:
     return b"<title>%d</title>" % site + links + asks + _FILL
 
 
-def main(fetches: int, per_site: int) -> None:
-    """Generate, audit, each in a process of its own, say what it took."""
+def measure(fetches: int, per_site: int) -> dict[str, Any]:
+    """Generate a crawl and audit it, each in a process of its own; what that took."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "crawl"
         making = multiprocessing.get_context("spawn").Process(target=generate, args=(out, fetches, per_site))
         making.start()
         making.join()
-        result: dict[str, Any] = {"machine": description(), "pages_a_site": per_site}
+        result: dict[str, Any] = {"pages_a_site": per_site}
         for name, what in (("start", out / "nothing"), ("audit", out)):  # what the start of a process takes is no audit
             began = time.perf_counter()
             command = [sys.executable, "-m", "weft", "audit", str(what), "--json"]
@@ -114,9 +116,24 @@ def main(fetches: int, per_site: int) -> None:
                 "memory_mb": round(used.ru_maxrss / 1024),
             }
         found = json.loads(text)
-        result |= {name: found[name] for name in ("rows", "sites", "judged", "unjudged", "broken")}
-        print(json.dumps(result, indent=1))
+        return result | {name: found[name] for name in ("rows", "sites", "judged", "unjudged", "broken")}
+
+
+def run() -> dict[str, Any]:
+    """A small crawl and a large one."""
+    return {"machine": description(), "audits": [measure(fetches, PER_SITE) for fetches in FETCHES]}
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print a line for each."""
+    for each in result["audits"]:
+        took = each["audit"]
+        print(
+            f"{each['rows']:,} fetches on {each['sites']:,} sites: {took['processor_seconds']:.0f} s of the processor,"
+            f" {took['memory_mb']:,} MB at the peak; rules broken: {sum(each['broken'].values())}"
+        )
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3] or ("200000", "35")))
+    asked = [int(each) for each in sys.argv[1:3]]
+    print(json.dumps(measure(*asked) if len(asked) == 2 else run(), indent=1))

@@ -1,10 +1,13 @@
 """The bare loop: the floor that weft is measured against. It crawls and does nothing that is not needed to crawl
 fast.
 
-uvloop, httptools on a bare protocol, lexbor, ada's join, one SHA-1, ISA-L gzip at level 1 as one member a page, a
-Python set as URL-seen, 128 connections, keep-alive, up to k pages a connection. No robots.txt, no normal form, no
-politeness, no columns, no log, nothing written. It runs until it is ended; whoever measures counts its pages at the
-server.
+    python benchmarks/bare.py SEEDS K [tree|tokens]
+
+uvloop, httptools on a bare protocol, ada's join, one SHA-1, ISA-L gzip at level 1 as one member a page, a Python set as
+URL-seen, 128 connections, keep-alive, up to k pages a connection. No robots.txt, no normal form, no politeness, no
+columns, no log, nothing written. It has two forms: *tree* has lexbor build the whole tree of a page and takes the links
+from there, as loops like this do; *tokens* reads them by weft's own tokenizer, so that like is compared with like. It
+runs until it is ended; whoever measures counts its pages at the server.
 """
 
 from __future__ import annotations
@@ -23,7 +26,28 @@ import uvloop
 from isal import isal_zlib
 from selectolax.lexbor import LexborHTMLParser
 
+from weft.parse.tags import read_tags
+
 CONNECTIONS = 128
+
+
+def by_tree(body: bytes) -> list[str]:
+    """The links of a page as written, from its tree."""
+    return [node.attrs["href"] or "" for node in LexborHTMLParser(body).css("a[href]")]
+
+
+def by_tokens(body: bytes) -> list[str]:
+    """The same by weft's tokenizer."""
+    links = []
+    for element, attributes in read_tags(body):
+        if attributes is None:  # a plain link: nothing but its target
+            links.append(element)
+        elif element == "a" and "href" in attributes:
+            links.append(attributes["href"])
+    return links
+
+
+FORMS = {"tree": by_tree, "tokens": by_tokens}
 
 
 class Frontier:
@@ -108,8 +132,8 @@ class Client(asyncio.Protocol):
         hashlib.sha1(body, usedforsecurity=False).digest()
         isal_zlib.compress(body, 1, 31)
         offer = self.crawl.frontier.offer
-        for node in LexborHTMLParser(body).css("a[href]"):
-            offer(ada_url.join_url(self.url, node.attrs["href"] or ""))
+        for link in self.crawl.links_of(body):
+            offer(ada_url.join_url(self.url, link))
         self.crawl.pages += 1
         self.crawl.fill()
         self.parser = httptools.HttpResponseParser(self)
@@ -126,8 +150,9 @@ class Client(asyncio.Protocol):
 class Crawl:
     """All connections."""
 
-    def __init__(self, seeds: list[str], per_visit: int) -> None:
+    def __init__(self, seeds: list[str], per_visit: int, form: str) -> None:
         self.frontier = Frontier(seeds)
+        self.links_of = FORMS[form]
         self.per_visit = per_visit
         self.open = 0
         self.pages = 0
@@ -145,9 +170,9 @@ class Crawl:
             task.add_done_callback(self.tasks.discard)
 
 
-async def main(seeds: list[str], per_visit: int) -> None:
+async def main(seeds: list[str], per_visit: int, form: str = "tree") -> None:
     """Crawl until SIGTERM."""
-    crawl = Crawl(seeds, per_visit)
+    crawl = Crawl(seeds, per_visit, form)
     over = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
     crawl.fill()
@@ -157,4 +182,4 @@ async def main(seeds: list[str], per_visit: int) -> None:
 
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as file:  # noqa: PTH123
-        uvloop.run(main(file.read().split(), int(sys.argv[2])))
+        uvloop.run(main(file.read().split(), int(sys.argv[2]), *sys.argv[3:]))

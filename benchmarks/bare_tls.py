@@ -1,11 +1,13 @@
 """The floor of today's web: large pages over TLS, a new connection a page. It crawls and does nothing that is not
 needed to crawl fast.
 
+    python -m benchmarks.bare_tls SEEDS [tree|tokens]
+
 libcurl's multi interface by sockets, driven by one epoll object in uvloop, a new TLS connection for every page and no
-session resumed, certificates not verified (weft verifies a site's once), lexbor with the links, ada's join, a Python
-set as URL-seen, ISA-L gzip at level 1 as one member a page, one SHA-1, 128 connections. The frontier is that of
-`benchmarks/bare.py`. No robots.txt, no normal form, no politeness, no columns, no log, nothing written. It runs until
-it is ended; whoever measures counts its pages at the server.
+session resumed, certificates not verified (weft verifies a site's once), the links by lexbor's tree or by weft's
+tokenizer, ada's join, a Python set as URL-seen, ISA-L gzip at level 1 as one member a page, one SHA-1, 128 connections.
+The frontier is that of `benchmarks/bare.py`. No robots.txt, no normal form, no politeness, no columns, no log, nothing
+written. It runs until it is ended; whoever measures counts its pages at the server.
 """
 
 from __future__ import annotations
@@ -21,9 +23,8 @@ import ada_url
 import pycurl
 import uvloop
 from isal import isal_zlib
-from selectolax.lexbor import LexborHTMLParser
 
-from benchmarks.bare import CONNECTIONS, Frontier
+from benchmarks.bare import CONNECTIONS, FORMS, Frontier
 
 _MASKS = {
     pycurl.POLL_IN: select.EPOLLIN,
@@ -67,8 +68,9 @@ class Slot:
 class Crawl:
     """All connections."""
 
-    def __init__(self, seeds: list[str]) -> None:
+    def __init__(self, seeds: list[str], form: str) -> None:
         self.frontier = Frontier(seeds)
+        self.links_of = FORMS[form]
         self.pages = 0
         self.failed = 0
         self.loop = asyncio.get_running_loop()
@@ -150,14 +152,14 @@ class Crawl:
         hashlib.sha1(body, usedforsecurity=False).digest()
         isal_zlib.compress(body, 1, 31)
         offer = self.frontier.offer
-        for node in LexborHTMLParser(body).css("a[href]"):
-            offer(ada_url.join_url(slot.url, node.attrs["href"] or ""))
+        for link in self.links_of(body):
+            offer(ada_url.join_url(slot.url, link))
         self.pages += 1
 
 
-async def main(seeds: list[str]) -> None:
+async def main(seeds: list[str], form: str = "tree") -> None:
     """Crawl until SIGTERM."""
-    crawl = Crawl(seeds)
+    crawl = Crawl(seeds, form)
     over = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
     crawl.fill()
@@ -167,4 +169,4 @@ async def main(seeds: list[str]) -> None:
 
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as file:  # noqa: PTH123
-        uvloop.run(main(file.read().split()))
+        uvloop.run(main(file.read().split(), *sys.argv[2:]))

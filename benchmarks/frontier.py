@@ -46,18 +46,19 @@ from benchmarks.crawlers import save
 from benchmarks.machine import description
 from weft.clock import VirtualClock
 from weft.compiled import compiled
+from weft.frontier.durable.log import FrontierLog
 from weft.frontier.keyed import Keyed
-from weft.frontier.local import LocalFrontier
-from weft.frontier.log import FrontierLog
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.parts import Terms
+from weft.frontier.local.seen import MOST_OFFERED, Seen
+from weft.frontier.local.seen import _offer_at as offer_at
+from weft.frontier.local.visit import Visit
+from weft.frontier.overrides import Overrides
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
-from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
-from weft.frontier.seen import BATCH, Seen
-from weft.frontier.seen import _offer_at as offer_at
 from weft.frontier.shared.contract import Orders
-from weft.frontier.sites import Overrides
-from weft.model import Kind, Parsed, Turn
+from weft.model import NO_ID, Kind, PageNumber, Parsed, SiteNumber, Turn, UrlId
 from weft.ordering import ordering_named
 from weft.ordering.heaps import POOLED, TwoLevelHeap, heaps_at, pop, set_ready, take_site
 from weft.urls import UrlRules, fingerprint, registered_domain, site_of
@@ -90,17 +91,19 @@ class Inside(NamedTuple):
 def open_frontier(path: Path, ordering: str, urls: int) -> LocalFrontier:
     """A frontier without waits and limits, on a clock that stands still."""
     return LocalFrontier(
+        Terms(
+            ordering=ordering_named(ordering),
+            politeness=Politeness(wait=0.0, margin=0.0, connections=CONNECTIONS, per_visit=1),
+            selection=Selection(scope="all", max_site_pages=MOST, max_depth=1000, max_depth_dynamic=1000),
+            retries=Retries(),
+            overrides=Overrides(),
+            rules=UrlRules(),
+            agent="weft",
+            secret=SECRET,
+            capacity=capacity_for(urls),
+        ),
         path=path,
         clock=VirtualClock(1e9),
-        ordering=ordering_named(ordering),
-        politeness=Politeness(wait=0.0, margin=0.0, connections=CONNECTIONS, per_visit=1),
-        selection=Selection(scope="all", max_site_pages=MOST, max_depth=1000, max_depth_dynamic=1000),
-        retries=Retries(),
-        overrides=Overrides(),
-        rules=UrlRules(),
-        agent="weft",
-        secret=SECRET,
-        capacity=capacity_for(urls),
     )
 
 
@@ -111,14 +114,14 @@ def capacity_for(urls: int) -> int:
 
 def inside(frontier: LocalFrontier) -> Inside:
     """Its parts."""
-    return Inside(frontier._seen, frontier._heaps, frontier._log)  # noqa: SLF001
+    return Inside(frontier.pages.seen, frontier._heaps, frontier.pages.log)  # noqa: SLF001
 
 
 def number_of(frontier: LocalFrontier, name: str) -> int:
     """The number of a site; a new one becomes the frontier's own, as when a link leads to it."""
     held = frontier.holdings.holds(registered_domain(name))
     assert held
-    return frontier.found.number(name)
+    return frontier.sites.number(name)
 
 
 def address_of_seen(seen: Seen) -> int:
@@ -128,19 +131,19 @@ def address_of_seen(seen: Seen) -> int:
 
 def unvisited(frontier: LocalFrontier, most: int) -> list[int]:
     """Some of the sites that it keeps no object for."""
-    sites = frontier._sites  # noqa: SLF001
-    return [number for number in range(len(frontier.found.names) - 1, -1, -1) if number not in sites][:most]
+    sites = frontier.sites
+    return [number for number in range(len(frontier.sites.names) - 1, -1, -1) if number not in sites][:most]
 
 
 def sites_made(frontier: LocalFrontier) -> int:
     """How many sites it keeps an object for."""
-    return len(frontier._sites)  # noqa: SLF001
+    return len(frontier.sites)
 
 
 def commit(frontier: LocalFrontier) -> None:
     """What a worker does once a second."""
-    frontier.commit(marks={})
-    frontier.obey(Orders(applied=1 << 62))  # whatever was reported has been taken note of
+    frontier.commits.commit(marks={})
+    frontier.exchanges.obey(Orders(applied=1 << 62))  # whatever was reported has been taken note of
 
 
 # The input: made piece by piece, always the same, never held.
@@ -227,17 +230,17 @@ def fill(web: Web, frontier: LocalFrontier, urls: int, memory: Memory) -> None:
         offer_all(seen, heaps, keys, sites)
         append = log.append
         for number, (text, key, site) in enumerate(zip(texts, keys.tolist(), sites.tolist(), strict=True), first):
-            append(key, text, number // LINKS, site, 3, Kind.A)
+            append(key, text, UrlId(number // LINKS), site, 3, Kind.A)
         commit(frontier)
         memory.look()
-    assert frontier.known == urls == int(seen.arrays.counts[0])
+    assert len(frontier.pages) == urls == int(seen.arrays.counts[0])
 
 
 def offer_all(seen: Seen, heaps: TwoLevelHeap, keys: NDArray[np.uint64], sites: NDArray[np.int32]) -> None:
     """Offer many URLs to the compiled core, on arrays."""
     arrays, address = seen.arrays, address_of_seen(seen)
-    for at in range(0, len(keys), BATCH):
-        count = min(BATCH, len(keys) - at)
+    for at in range(0, len(keys), MOST_OFFERED):
+        count = min(MOST_OFFERED, len(keys) - at)
         arrays.keys[:count] = keys[at : at + count]
         arrays.sites[:count] = sites[at : at + count]
         offer_at(address, heaps.address, count)
@@ -333,7 +336,7 @@ def measure_path(ordering: str, urls: int, of: int, folder: Path) -> Measured:
     fill(web, frontier, urls - last, memory)
     filled = time.perf_counter() - began
     following = follow_links(web, frontier, urls, memory)
-    parts = bytes_per_url(seen, heaps, len(frontier.found.names), Memory.now()["RssAnon"] - ready["RssAnon"])
+    parts = bytes_per_url(seen, heaps, len(frontier.sites.names), Memory.now()["RssAnon"] - ready["RssAnon"])
     taking = take_pages(frontier, last, memory)
     peak, visited = Memory.now()["VmHWM"], sites_made(frontier)
     per_site = bytes_of_a_site(frontier)
@@ -341,7 +344,7 @@ def measure_path(ordering: str, urls: int, of: int, folder: Path) -> Measured:
     given = ready["VmRSS"] - start["VmRSS"]
     count = round(last / (1 - SEEN))
     return Measured(
-        part="path", ordering=ordering, urls=urls, sites=len(frontier.found.names),
+        part="path", ordering=ordering, urls=urls, sites=len(frontier.sites.names),
         offers=count, offers_per_second=count / following.cpu, offers_wall_s=following.wall,
         takes=last, takes_per_second=last / taking.cpu, takes_wall_s=taking.wall,
         filled_s=filled, bytes_per_url=parts,
@@ -358,7 +361,7 @@ def bytes_of_a_site(frontier: LocalFrontier) -> float:
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
     for number in numbers:
-        frontier.site(number)
+        frontier.sites[SiteNumber(number)]
     taken = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     return taken / max(1, len(numbers))
@@ -382,9 +385,9 @@ def follow_links(web: Web, frontier: LocalFrontier, urls: int, memory: Memory) -
     """Find the URLs up to a number as a crawl does: on pages, with links of which most are known."""
     chance = np.random.default_rng(1)
     turns = [turn_of(web, number) for number in range(1000)]
-    sites = [frontier.site(frontier.found.number(site_of(turn.url))) for turn in turns]
+    sites = [frontier.sites[frontier.sites.number(site_of(turn.url))] for turn in turns]
     watch = Watch()
-    for known in range(frontier.known, urls, COMMIT):
+    for known in range(len(frontier.pages), urls, COMMIT):
         numbers = offers(known, min(COMMIT, urls - known), chance)
         links = [(text, int(Kind.A)) for text in web.texts(*web.places(numbers))]
         pages = [links[at : at + LINKS] for at in range(0, len(links), LINKS)]
@@ -394,17 +397,17 @@ def follow_links(web: Web, frontier: LocalFrontier, urls: int, memory: Memory) -
         ]
         with watch:
             for site, turn, page in zip(cycle(sites), cycle(turns), parsed):
-                frontier.found.follow(site, turn, page)
+                frontier.discovery.follow(site, turn, page)
             commit(frontier)
         memory.look()
-    assert frontier.known == urls
+    assert len(frontier.pages) == urls
     return watch
 
 
 def turn_of(web: Web, number: int) -> Turn:
     """The turn of a page."""
     url = web.texts(*web.places(np.array([number])))[0]
-    return Turn(number, fingerprint(url), url, 3, Kind.A, 0, 1)
+    return Turn(PageNumber(number), fingerprint(url), url, 3, Kind.A, NO_ID, 1)
 
 
 def take_pages(frontier: LocalFrontier, count: int, memory: Memory) -> Watch:
@@ -537,9 +540,9 @@ def measure_restart(ordering: str, urls: int, _of: int, folder: Path) -> Restart
     """Read back the log that another process has left."""
     frontier = open_frontier(folder / "frontier.log", ordering, urls)
     began = time.perf_counter()
-    frontier.recover()
+    frontier.commits.recover()
     seconds = time.perf_counter() - began
-    assert frontier.known == urls
+    assert len(frontier.pages) == urls
     frontier.close()
     memory = Memory.now()
     return Restarted(ordering=ordering, urls=urls, seconds=seconds, peak_mb=memory["VmHWM"], now_mb=memory["VmRSS"])
@@ -560,7 +563,8 @@ def child(part: str, ordering: str, urls: int, of: int, folder: Path) -> Any:
     command = [sys.executable, "-m", "benchmarks.frontier", "--part", part, "--ordering", ordering]
     command += ["--urls", str(urls), "--of", str(of), "--folder", str(folder)]
     if part != "restart":
-        (folder / "frontier.log").unlink(missing_ok=True)
+        for left in folder.glob("frontier*"):
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=Path(__file__).parents[1])
     return (Restarted if part == "restart" else Measured)(**json.loads(done.stdout))
 

@@ -28,7 +28,6 @@ SECONDS = 15
 # Functions whose time is the ordering's: choosing sites and pages, and scoring.
 OURS = (
     "Schedule.begin (",
-    "LocalFrontier.visited (",
     "Ranking.",
 )
 

@@ -30,7 +30,7 @@ from weft.ordering.rules import UNSCORED, found, linked, rule_of
 from weft.sim.core import open_sites
 from weft.sim.metrics import average
 
-PAGES = 300_000
+PAGES = 100_000
 PER_SITE = 70
 WORKERS = (2, 16, 128)
 ORDERINGS = ("breadth-first", "larger-sites-first", "backlink", "opic")
@@ -159,7 +159,7 @@ def run(pages: int = PAGES) -> dict[str, Any]:
                 | {"average": average(_order(graph, name, workers, way), ranks)}
                 for way in WAYS
             ]
-    return {"machine": description(), "graph": graph.describe(), "rows": rows}
+    return {"machine": description(), "graph": str(graph.describe()), "rows": rows}
 
 
 def show(result: dict[str, Any]) -> None:

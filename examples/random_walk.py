@@ -38,6 +38,14 @@ class RandomWalk(weft.Application):
         self.links[url] = []
         return self.walk(url)
 
+    def redirected(self, url: str, target: str) -> Iterable[weft.Request]:
+        """A walker is led on. Where nobody was before it comes by itself, as the system follows; else it goes on."""
+        self.links[url] = [target]
+        if target not in self.asked:
+            self.asked.add(target)
+            return []
+        return self.walk(target if target in self.links else self.chance.choice(list(self.links)))
+
     def walk(self, place: str) -> Iterable[weft.Request]:
         """Walk on over known pages, until a page must be fetched or the steps are used up."""
         while self.steps > 0:

@@ -27,6 +27,9 @@ class Login:
         self.url = url
         self.asked: list[str] = []  # method, path and body of each request
         self.headers: list[dict[str, str]] = []  # of each
+        self.peers: list[tuple[str, int]] = []  # the other end of each one's connection
+        self.moved: dict[str, str] = {}  # paths where a POST is answered with 307, and where that leads
+        self.lets_go = False  # a connection is dropped at its second request, without an answer
         self.on_get: Callable[[], object] = lambda: None
         self.on_post: Callable[[], bool] = lambda: True  # is it answered?
 
@@ -36,12 +39,13 @@ class Login:
         return sum(each.startswith("POST") for each in self.asked)
 
 
-def _handler(site: Login) -> type[BaseHTTPRequestHandler]:
+def _handler(site: Login) -> type[BaseHTTPRequestHandler]:  # noqa: C901  a server in one class
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            self._note(b"")
+            if self._note(b""):
+                return
             site.on_get()
             within = SESSION in self.headers.get("Cookie", "")
             if self.path == "/robots.txt":
@@ -57,17 +61,25 @@ def _handler(site: Login) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            self._note(body)
+            if self._note(body):
+                return
             if not site.on_post():
                 self.close_connection = True
+            elif self.path in site.moved:
+                self._answer(307, "", Location=site.moved[self.path])
             elif PASSWORD.encode() in body:
                 self._answer(303, "", Location="/", Set_Cookie=f"id={SESSION}; Path=/")
             else:
                 self._answer(403, "no")
 
-        def _note(self, body: bytes) -> None:
+        def _note(self, body: bytes) -> bool:
+            """Write a request down; is it dropped?"""
+            peer = (str(self.client_address[0]), int(self.client_address[1]))
+            self.close_connection = site.lets_go and peer in site.peers
             site.asked.append(f"{self.command} {self.path} {body.decode()}".strip())
             site.headers.append(dict(self.headers.items()))
+            site.peers.append(peer)
+            return self.close_connection
 
         def _answer(self, status: int, text: str, **headers: str) -> None:
             self.send_response(status)

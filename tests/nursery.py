@@ -116,14 +116,18 @@ def main(wishes: socket.socket) -> Callable[[], int]:
             wish, given, _, _ = socket.recv_fds(wishes, _LONGEST, 2)
             if not wish:
                 return lambda: 0
+            there, comes = os.pipe()
             pid = os.fork()
             if not pid:
                 os.setsid()
                 os.dup2(given[0], 2)
-                for each in (*given, *ends, *(end for _, end in ends.values())):
+                for each in (there, comes, *given, *ends, *(end for _, end in ends.values())):
                     os.close(each)
                 wishes.close()
                 return lambda: _work(*json.loads(wish))
+            os.close(comes)
+            os.read(there, 1)  # until it has a session of its own: whoever is told its number may stop it at once
+            os.close(there)
             os.close(given[0])
             ends[os.pidfd_open(pid)] = (pid, given[1])
             wishes.send(str(pid).encode())

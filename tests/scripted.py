@@ -11,6 +11,7 @@ class PlainNames:
     """The part of a network that is about names, where a script has nothing to say of them."""
 
     proxied = False
+    lease = float("inf")
 
     def another(self, host: str, address: str, allowed: Callable[[str], bool]) -> Ask[bool]:
         """There is but one address."""

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from tests.crawling import digests_of, rows, settings_for
 from tests.nursery import nursery
+from tests.patience import PATIENCE
 from tests.serverside import check_polite, visits_of
 
 from weft.clock import SystemClock
@@ -25,13 +27,11 @@ from weft.directory import Plan, write_settings
 from weft.engine.messages import Messages
 from weft.engine.vitals import signs_of
 from weft.engine.watchdog import Watchdog
-from weft.frontier.records import records_of
+from weft.frontier.durable.records import records_of
 from weft.frontier.shared.contract import Limits
 from weft.frontier.shared.opening import create_frontier, open_frontier
 from weft.store.files import SETTLED, Mark
 from weft.testbed.bed import Bed
-
-_DEADLINE = 60.0  # seconds that a process has to be there, or gone
 
 
 def command_for(bed: Bed, out: Path, *options: str) -> list[str]:
@@ -94,7 +94,7 @@ class Siege:
             self.start()
         self.kills[whom] += 1
 
-    def finish(self, within: float) -> int:
+    def finish(self, within: float = PATIENCE) -> int:
         """Let the command come to its end; its exit code."""
         try:
             return self.process.wait(within)
@@ -125,7 +125,7 @@ def assault(siege: Siege, bed: Bed, chance: random.Random, *, kills: int, pages:
         siege.kill(whom, chance)
 
 
-def wait_until(what: Any, failure: str, within: float = _DEADLINE) -> None:
+def wait_until(what: Any, failure: str, within: float = PATIENCE) -> None:
     """Wait for something that must come about."""
     deadline = time.monotonic() + within
     while not what():
@@ -242,7 +242,8 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]], **more: A
             command = [sys.executable, "-m", "tests.doomed", point, str(call), when, *rest]
         elif number == 1:
             for pid in held:
-                os.kill(pid, signal.SIGCONT)
+                with suppress(ProcessLookupError):  # a death of its own is counted, and shows
+                    os.kill(pid, signal.SIGCONT)
         process = nursery().popen(command)
         if number == 0 and waiting:
             held.append(process.pid)

@@ -11,15 +11,15 @@ Rules are given arrays: all pages that one page links to, at once.
 
 from typing import Any
 
+from weft.ordering import Scored
 from weft.ordering.known import Known
 
 
-class WeightedBacklink:
+class WeightedBacklink(Scored):
     """The page that was linked most sparingly and most often first."""
 
     name = "weighted-backlink"
     by_size = False  # the site of the best page first, not the largest site
-    scored = True
 
     def found(self, known: Known, page: Any, parent: int, out: int) -> Any:
         """A page that is found has nothing yet; `page` is an array of page numbers."""

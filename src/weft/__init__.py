@@ -25,8 +25,22 @@ if TYPE_CHECKING:
     from weft.api import crawl, crawl_async
     from weft.app import Summary
     from weft.engine.application import Application, FetchedPage, Request, Together
+    from weft.model import Column
+    from weft.parse.stage import ReadPage, Stage
 
-__all__ = ["Application", "FetchedPage", "Request", "Summary", "Together", "__version__", "crawl", "crawl_async"]
+__all__ = [
+    "Application",
+    "Column",
+    "FetchedPage",
+    "ReadPage",
+    "Request",
+    "Stage",
+    "Summary",
+    "Together",
+    "__version__",
+    "crawl",
+    "crawl_async",
+]
 
 _HOMES = {
     "crawl": "weft.api",
@@ -36,6 +50,9 @@ _HOMES = {
     "FetchedPage": "weft.engine.application",
     "Request": "weft.engine.application",
     "Together": "weft.engine.application",
+    "Column": "weft.model",
+    "ReadPage": "weft.parse.stage",
+    "Stage": "weft.parse.stage",
 }
 
 

@@ -12,15 +12,14 @@ import contextvars
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from weft.app import Summary, run, usable_seeds, with_credentials
-from weft.config import Settings
+from weft.config import APPLICATION, Settings
 from weft.directory import Plan
 from weft.engine.application import Application, Together
 from weft.engine.hosting import check_application
 from weft.engine.stopping import Stopping
-from weft.frontier.log import DEEPEST
 from weft.keywords import Keywords, SiteKeywords
 from weft.work import Watch
 
@@ -29,7 +28,7 @@ def crawl(
     seeds: str | Iterable[str],
     out: str | Path,
     *,
-    application: Application | Together | None = None,
+    application: Application | Together | str | None = None,
     watch: Watch | None = None,
     sites: Mapping[str, SiteKeywords] | None = None,
     fresh: bool = False,
@@ -46,7 +45,8 @@ def crawl(
     - `fresh`: remove the crawl that is in `out` first. Only a crawl of weft's is removed, and none that is running.
     - `sites`: settings of single sites, by name (`www.example.org`, `*.example.org`).
     - `application`: chooses what to request. Then the scope is `all`, and no depth is too large, unless they are
-      given: what is crawled is the application's choice.
+      given: what is crawled is the application's choice. An object is called in this process, by one worker; a name
+      (`"module:Class"`) is made into one by each worker, in its process or, with `application_apart`, in another.
     - `watch`: called a few times a second with how things stand.
 
     It works in a notebook and in any thread. Where an event loop runs in the caller's thread, as in a notebook, the
@@ -73,7 +73,7 @@ async def crawl_async(
     seeds: str | Iterable[str],
     out: str | Path,
     *,
-    application: Application | Together | None = None,
+    application: Application | Together | str | None = None,
     watch: Watch | None = None,
     sites: Mapping[str, SiteKeywords] | None = None,
     fresh: bool = False,
@@ -106,7 +106,7 @@ async def crawl_async(
 def _plan(
     seeds: str | Iterable[str],
     out: str | Path,
-    application: Application | Together | None,
+    application: Application | Together | str | None,
     sites: Mapping[str, SiteKeywords] | None,
     settings: Keywords,
     *,
@@ -116,14 +116,26 @@ def _plan(
     found: dict[str, str] = {}
     texts = [seeds] if isinstance(seeds, str) else seeds
     usable, _ = usable_seeds(texts, where="the seeds", strict=True, credentials=found)
-    values = dict(settings)
+    values: dict[str, Any] = dict(settings)
+    name = application if isinstance(application, str) else ""
+    if name:
+        values["application"], application = name, None
     if application is not None:
         check_application(application)
-        values = {"scope": "all", "max_depth": DEEPEST, "max_depth_dynamic": DEEPEST} | values
+    if application is not None or values.get("application"):
+        values = APPLICATION | values
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
     chosen = Settings().with_values(plain, where="weft.crawl").with_sites(sites or {}, where="weft.crawl")
     chosen = with_credentials(chosen, found)
-    return Plan(seeds=usable, out=Path(out), settings=chosen, application=application, fresh=fresh)
+    watched = bool(chosen.running.application)  # user code in a worker may end it, and another is started then
+    return Plan(
+        seeds=usable,
+        out=Path(out),
+        settings=chosen,
+        application=None if isinstance(application, str) else application,
+        fresh=fresh,
+        watched=watched,
+    )
 
 
 def _loop_runs() -> bool:
@@ -136,7 +148,7 @@ def _loop_runs() -> bool:
 
 
 class _Crawling:
-    """A crawl in a thread of its own."""
+    """A crawl in a thread of its own, for one call of `crawl_async`; the thread ends with the crawl."""
 
     def __init__(self, plan: Plan, watch: Watch | None) -> None:
         self._plan = plan

@@ -14,28 +14,40 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from weft.clock import Clock, SystemClock
 from weft.config import Settings
 from weft.directory import Plan, check_directory, locked, remove_crawl, write_settings
+from weft.engine.calls import call_of, forget_harm
 from weft.engine.messages import Messages
-from weft.engine.progress import Counts, Statistics, together
+from weft.engine.progress import Counts, Statistics, most_first, together
 from weft.engine.stopping import Stopping
-from weft.engine.vitals import signs_of
+from weft.engine.vitals import forget_left_out, left_out, note_left_out, signs_of
 from weft.engine.watchdog import MANY_PER_CORE, MOST_PER_CORE, Watchdog
 from weft.errors import UsageError
 from weft.frontier.pace import Speed
 from weft.frontier.scope import Scope
-from weft.frontier.shared.contract import STOPPED, Limits, Restart, SharedFrontier
-from weft.frontier.shared.opening import create_frontier, frontier_exists, make_private, open_frontier
+from weft.frontier.shared.contract import STOPPED, FrontierAwayError, Limits, Restart, SharedFrontier
+from weft.frontier.shared.opening import (
+    check_frontier,
+    create_frontier,
+    frontier_exists,
+    make_private,
+    open_frontier,
+)
 from weft.handover import Handed, hand_over, hand_over_left
 from weft.model import Kind
+from weft.operations.telling import telling
 from weft.parts import check_parts
 from weft.readiness import make_ready
 from weft.soundness import check_sound
-from weft.store.rotation import reopened_on_signal
+from weft.store.gathering import waiting_volumes
+from weft.store.rotation import Rotation, reopened_on_signal
+from weft.store.stored import stored_volumes
+from weft.uploading import check_uploading, uploading
 from weft.urls import (
+    completed,
     credentials_of,
     host_of,
     is_loopback,
@@ -48,6 +60,7 @@ from weft.urls import (
 from weft.widening import note_rules, widen
 
 Watch = Callable[[Statistics], None]
+T = TypeVar("T")
 # How workers get memory: Arrow's own pool and an arena a thread keep tens of megabytes that are hardly ever used.
 _SPARING = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 
@@ -61,7 +74,7 @@ class Summary:
     out: Path
     why: str  # it stopped: done, page limit, time limit, byte limit, stopped, interrupted, terminated
     counts: Counts  # over all runs
-    fetched: int  # in this run: exchanges of any kind
+    fetched: int  # in this run, whatever came of it
     reasons: dict[str, int]
     refused: dict[str, int]
     statuses: dict[int, int]
@@ -73,6 +86,10 @@ class Summary:
     restarts: list[Restart]  # of workers, over all runs: the last ones
     restarted: int  # how many there were
     max_bytes_page: int = 0  # where bodies are cut
+    out_of_use: dict[str, str] = dataclasses.field(default_factory=dict)  # directories for volumes, with what is wrong
+    left_out: dict[int, str] = dataclasses.field(default_factory=dict)  # workers that kept dying in this run, with why
+    stored: int = 0  # volumes that moved to a store
+    unstored: int = 0  # sealed ones that are still to
 
     @property
     def failed(self) -> bool:
@@ -96,7 +113,7 @@ def usable_seeds(
         written = text.strip()
         if not written or written.startswith("#"):
             continue
-        whole = written if ":" in written.partition("/")[0] else f"http://{written}"
+        whole = completed(written)
         bare, found = (whole, None) if credentials is None else credentials_of(whole)
         url = normal_form(bare)
         if type(url) is not str:
@@ -151,21 +168,30 @@ def run(
     in the thread. Signals stop the crawl where they come to it; `stopping` does from any thread.
     """
     clock = clock or SystemClock()
+    plan = _with_whole_paths(plan)
     plan.settings.check()
     ordering = check_parts(plan)
     Speed.parse(plan.settings.running.speed)
     refused = _refused_seeds(plan)
-    plan.settings.revealed()
+    revealed = plan.settings.revealed()
     _check_network(plan, clock)
+    check_uploading(plan.settings.storing.store)
     if plan.fresh:
         remove_crawl(plan.out)
     check_directory(plan)
+    check_frontier(plan.out, plan.settings.running.frontier)
     wanted = _workers(plan)
-    with locked(plan.out), reopened_on_signal(plan.out / "log" / "crawl.log"):
+    with (
+        telling(revealed.reporting, clock, revealed.identity.contact) as told,
+        locked(plan.out),
+        reopened_on_signal(plan.out / "log" / "crawl.log"),
+    ):
         _check_sound(plan.out, clock)
         note_rules(plan.out)
+        _begin_anew(plan.out)
         write_settings(plan, clock)
-        messages = Messages(plan.out / "log" / "messages.log", clock, show or _print)
+        messages, storing = _messages(plan, clock, show or _print), plan.settings.storing
+        _warn_of_many(wanted, messages)
         if not frontier_exists(plan.out):
             create_frontier(plan.out, by_size=ordering.by_size, seeds=plan.seeds)
         if plan.private:  # the cookies of a login may go through it
@@ -181,19 +207,22 @@ def run(
             )
             for handed in hand_over(plan.out, shared, workers, plan.settings, clock):
                 messages.say(str(handed))
-            make_ready("crawl")
+            make_ready("crawl", keep=messages.keep)
             for widened in widen(plan, shared):
                 messages.say(widened)
             before = _together(shared).counts.fetches
             watch = watch or (lambda _statistics: None)
-            if workers == 1 and not plan.watched:
-                why = _worked(plan, clock, watch, messages, stopping)
-            else:
-                why = _watched(plan, workers, shared, clock, watch, messages, stopping)
-            total = _together(shared)
-            total.pending += shared.waiting()
-            shared.end(why)
-            state = shared.state()
+            with told.of(plan.out, messages.say):
+                with uploading(plan.out, storing.store, clock, messages) as look:
+                    seen = _both(watch, look)
+                    if workers == 1 and not plan.watched:
+                        why = _worked(plan, clock, seen, messages, stopping)
+                    else:
+                        why = _watched(plan, workers, shared, clock, seen, messages, stopping)
+                total = _together(shared)
+                total.pending += shared.waiting()
+                shared.end(why)
+            state, lists = shared.state(), shared.lists()
         finally:
             shared.close()
     return Summary(
@@ -201,18 +230,51 @@ def run(
         why=why,
         counts=total.counts,
         fetched=total.counts.fetches - before,
-        reasons=_most_first(total.counts.reasons),
-        refused=_most_first(total.counts.refused),
-        statuses=_most_first(total.counts.statuses),
+        reasons=most_first(total.counts.reasons),
+        refused=most_first(total.counts.refused),
+        statuses=most_first(total.counts.statuses),
         pending=total.pending,
         known=total.known,
-        sites=total.sites,
+        sites=max(total.sites, lists.being_crawled + lists.crawled + lists.set_aside),  # some are with no worker now
         pages_per_second=total.counts.pages / total.counts.seconds if total.counts.seconds else 0.0,
         seeds_refused=refused,
         restarts=state.restarts,
         restarted=state.restarted,
         max_bytes_page=plan.settings.selection.max_bytes_page,
+        out_of_use=total.out_of_use,
+        left_out=left_out(plan.out),
+        stored=len(stored_volumes(plan.out)),
+        unstored=len(waiting_volumes(plan.out)) if storing.store else 0,
     )
+
+
+def _messages(plan: Plan, clock: Clock, show: Callable[[str], None]) -> Messages:
+    storing = plan.settings.storing
+    rotation = Rotation(storing.log_bytes, storing.log_keep, clock)
+    return Messages(plan.out / "log" / "messages.log", clock, show, rotation, storing.log)
+
+
+def _with_whole_paths(plan: Plan) -> Plan:
+    """The same with directories that mean the same for everybody, wherever they are."""
+    storing = plan.settings.storing
+    given = (part for each in storing.volumes for part in each.split(",") if part)
+    whole = dataclasses.replace(storing, volumes=tuple(str(Path(each).absolute()) for each in given))
+    return dataclasses.replace(plan, settings=dataclasses.replace(plan.settings, storing=whole))
+
+
+def _begin_anew(out: Path) -> None:
+    """What did harm in the run before may have been mended."""
+    for own in (out / "workers").glob("*"):
+        forget_harm(own)
+        forget_left_out(own)
+
+
+def _both(watch: Watch, look: Callable[[], None]) -> Watch:
+    def seen(statistics: Statistics) -> None:
+        look()
+        watch(statistics)
+
+    return seen
 
 
 def _limits(plan: Plan) -> Limits:
@@ -239,7 +301,10 @@ def _workers(plan: Plan) -> int:
     wanted = plan.settings.running.workers
     if plan.application is not None:
         if wanted > 1:
-            raise UsageError(f"{wanted} workers were asked for", todo="an application runs in one: leave workers out")
+            raise UsageError(
+                f"{wanted} workers were asked for, and the application is an object, which has one",
+                todo="leave workers out, or name the application as module:Class",
+            )
         return 1
     cores = len(os.sched_getaffinity(0))
     if wanted > cores * MOST_PER_CORE:
@@ -248,11 +313,13 @@ def _workers(plan: Plan) -> int:
             todo=f"give at most {cores * MOST_PER_CORE}, or leave workers out for one per core: "
             "a worker keeps a core busy and has hundreds of connections",
         )
-    if wanted > cores * MANY_PER_CORE:
-        print(
-            f"weft: {wanted} workers on {cores} cores: fewer would be faster (one per core is usual)", file=sys.stderr
-        )
     return wanted if wanted or plan.watched else 1
+
+
+def _warn_of_many(workers: int, messages: Messages) -> None:
+    cores = len(os.sched_getaffinity(0))
+    if workers > cores * MANY_PER_CORE:
+        messages.say(f"{workers} workers on {cores} cores: fewer would be faster (one per core is usual)")
 
 
 def _enough(plan: Plan, shared: SharedFrontier) -> int:
@@ -304,12 +371,21 @@ def _watched(
         settings=plan.settings.watching,
         clock=clock,
         messages=messages,
-        on_restart=shared.note_restart,
-        is_over=lambda: bool(shared.state().over),
+        on_restart=lambda restart: _unless_away(lambda: shared.note_restart(restart), None),
+        is_over=lambda: _unless_away(lambda: bool(shared.state().over), False),
+        doing=lambda number: call_of(plan.out / "workers" / str(number)),
         crew=_Crew(plan, shared, clock, messages),
     )
-    watchdog.run(lambda: watch(_together(shared)), stopping)
+    watchdog.run(lambda: _unless_away(lambda: watch(_together(shared)), None), stopping)
     return watchdog.why or shared.state().over
+
+
+def _unless_away(ask: Callable[[], T], otherwise: T) -> T:
+    """What is found out if the global frontier answers: workers live on while it does not, and so do we."""
+    try:
+        return ask()
+    except FrontierAwayError:
+        return otherwise
 
 
 class _Crew:
@@ -322,8 +398,8 @@ class _Crew:
         self._messages = messages
 
     def wanted(self) -> int:
-        """How many the operator wants."""
-        return self._shared.state().wanted
+        """How many the operator wants; 0: nobody can say."""
+        return _unless_away(lambda: self._shared.state().wanted, 0)
 
     def fewer(self, workers: int) -> None:
         """Those above leave when they are heard of next."""
@@ -333,8 +409,16 @@ class _Crew:
         """What they held can be checked out by the others."""
         self._say(hand_over_left(self._plan.out, self._shared, workers, self._plan.settings, self._clock), workers)
 
+    def leave_out(self, worker: int, why: str) -> None:
+        """A worker that does not run is not started again; what it held can be checked out by the others."""
+        note_left_out(self._plan.out / "workers" / str(worker), why)
+        self._shared.leave_out(worker)
+        workers = sum(each.in_run for each in self._shared.workers())
+        self._say(hand_over_left(self._plan.out, self._shared, workers, self._plan.settings, self._clock), workers)
+
     def more(self, workers: int) -> None:
         """Everything can be checked out anew."""
+        _begin_anew(self._plan.out)
         self._shared.resize(workers)
         self._say(hand_over(self._plan.out, self._shared, workers, self._plan.settings, self._clock), workers)
 
@@ -346,10 +430,6 @@ class _Crew:
 
 def _together(shared: SharedFrontier) -> Statistics:
     return together(worker.statistics for worker in shared.workers() if worker.statistics)
-
-
-def _most_first(counts: dict[Any, int]) -> dict[Any, int]:
-    return dict(sorted(counts.items(), key=lambda each: -each[1]))
 
 
 def _refused_seeds(plan: Plan) -> dict[str, str]:

@@ -11,14 +11,16 @@ from pathlib import Path
 
 from weft.clock import Clock, SystemClock
 from weft.directory import locked, stored_plan
+from weft.disk import writing
 from weft.errors import WeftError
-from weft.frontier.log import Commit
-from weft.frontier.parcels import Estate
+from weft.frontier.durable.log import Commit
+from weft.frontier.durable.parcels import Estate
 from weft.frontier.shared.contract import SharedFrontier
 from weft.frontier.shared.opening import frontier_exists, open_frontier
 from weft.handover import Handed, dissolve, numbers_of, repair
 from weft.soundness import check_sound
-from weft.store.files import OPEN, intact, writing
+from weft.store.files import OPEN, intact
+from weft.store.places import located, name_of, own_folders
 from weft.store.sealing import seal_leftovers
 
 
@@ -58,14 +60,15 @@ def clean_crawl(out: Path, clock: Clock | None = None) -> Cleaned:
                 file.unlink()
         for file in sorted(beside | unsealed):
             if not file.exists():
-                list_of = done.removed if file in beside or not _final(file) else done.sealed
-                list_of.append(str(file.relative_to(out)))
+                list_of = done.removed if file in beside or not _final(out, file) else done.sealed
+                list_of.append(name_of(out, file))
     return done
 
 
 def _found(out: Path, pattern: str) -> list[Path]:
-    """Files of these names; what a repair took out is left alone."""
-    return [path for path in out.rglob(pattern) if path.relative_to(out).parts[0] != "damaged"]
+    """Files of these names, wherever volumes are too; what a repair took out is left alone."""
+    found = [path for path in out.rglob(pattern) if path.relative_to(out).parts[0] != "damaged"]
+    return found + [path for folder in own_folders(out) for path in folder.glob(pattern)]
 
 
 def _tidy(out: Path, shared: SharedFrontier, number: int) -> bool:
@@ -83,7 +86,7 @@ def _tidy(out: Path, shared: SharedFrontier, number: int) -> bool:
         estate.close()
 
 
-def _final(file: Path) -> bool:
+def _final(out: Path, file: Path) -> bool:
     """Was an open file sealed?"""
-    name = file.name.removesuffix(OPEN)
-    return any(file.with_name(each).exists() for each in (name, name.replace(".arrow", ".parquet")))
+    name = name_of(out, file).removesuffix(OPEN)
+    return any(located(out, each).exists() for each in (name, name.replace(".arrow", ".parquet")))

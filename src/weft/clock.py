@@ -1,7 +1,8 @@
 """Time as a parameter. In: nothing. Out: seconds, monotonic and wall.
 
 Only this module reads the system's clocks. Waits are reckoned on the monotonic clock, which never jumps; what is
-written down for others, or kept across a restart, is wall time.
+written down for others, or kept across a restart, is wall time. The monotonic clock stands still while the machine
+sleeps; what others count on, a lease, is reckoned on one that does not.
 
 >>> clock = VirtualClock()
 >>> clock.advance(1.5)
@@ -12,14 +13,19 @@ written down for others, or kept across a restart, is wall time.
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """Two readings of the same instant."""
+    """Readings of the same instant."""
 
     def now(self) -> float:
         """Seconds on a clock that never jumps and never goes back."""
+        ...
+
+    def elapsed(self) -> float:
+        """The same on a clock that also runs while the machine sleeps."""
         ...
 
     def wall(self) -> float:
@@ -31,6 +37,7 @@ class SystemClock:
     """The machine's clocks."""
 
     now = staticmethod(time.monotonic)  # noqa: TID251
+    elapsed = staticmethod(partial(time.clock_gettime, time.CLOCK_BOOTTIME))
     wall = staticmethod(time.time)  # noqa: TID251
 
 
@@ -45,6 +52,10 @@ class VirtualClock:
 
     def now(self) -> float:
         """The virtual time."""
+        return self._now
+
+    def elapsed(self) -> float:
+        """The same: a virtual machine never sleeps."""
         return self._now
 
     def wall(self) -> float:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import itertools
 import mmap
 import os
 import pickle
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numba
 import numpy as np
@@ -180,14 +181,25 @@ def _tolerant(load: Callable[[], dict[Any, Any]]) -> Callable[[], dict[Any, Any]
 
 
 # What calling a compiled function costs is mostly the unpacking of the arrays it is given, some 300 ns each. A function
-# that is called for every page is given an address instead, where the addresses and lengths of its arrays stand.
+# that is called for every page is given an address instead, where the addresses and lengths of its arrays stand. The
+# arrays are the fields of a named tuple; `table_of` writes the table, and the function made by `binder` reads it.
 
 
 def table_of(arrays: tuple[Any, ...]) -> NDArray[np.int64]:
-    """Addresses and lengths of arrays one after the other, single numbers as they are with 0 behind; keep it, and
-    them, as long as its address is in use.
+    """Addresses and lengths of arrays one after the other, single numbers as they are with 0 behind, the fields of a
+    tuple in a tuple in its place; keep it, and them, as long as its address is in use.
+
+    A field of a named tuple that is not as its annotation says is a TypeError.
     """
-    pairs = [(each.ctypes.data, each.size) if isinstance(each, np.ndarray) else (int(each), 0) for each in arrays]
+    if hasattr(arrays, "_fields"):
+        for name, field in _fields_of(type(arrays)).items():
+            _check(f"{type(arrays).__name__}.{name}", getattr(arrays, name), field)
+    pairs: list[Any] = []
+    for each in arrays:
+        if isinstance(each, tuple):
+            pairs += table_of(each).reshape(-1, 2).tolist()
+        else:
+            pairs.append((each.ctypes.data, each.size) if isinstance(each, np.ndarray) else (int(each), 0))
     return np.array(pairs, dtype=np.int64).reshape(-1)
 
 
@@ -220,6 +232,72 @@ def table_at(address: int, places: int) -> NDArray[np.int64]:
     return carray(_pointer(address), (2 * places,), dtype=np.int64)
 
 
+Arrays = TypeVar("Arrays", bound=tuple[Any, ...])
+
+
+def binder(form: type[Arrays]) -> Callable[[int], Arrays]:
+    """A compiled function that takes the address of a table and returns the named tuple of this form whose table that
+    is. Which array stands where, and of what it is, comes from the annotations of the type alone.
+
+    It is to be called once, in the module of the type: numba keeps what is compiled beside that module's file.
+    """
+    names: dict[str, Any] = {"array_at": array_at, "table_at": table_at}
+    places = itertools.count()
+    written = _written(form, places, names)
+    name = f"{form.__name__.lower()}_at"
+    source = f"def {name}(address):\n    table = table_at(address, {next(places)})\n    return {written}\n"
+    function: Callable[[int], Arrays] = generated(name, source, names, form.__module__)
+    return compiled(function)
+
+
+def generated(name: str, source: str, names: dict[str, Any], module: str) -> Any:
+    """A function out of source that weft has written, as if it stood in a module's file: there numba keeps it when it
+    is compiled, and that file's changes have it compiled anew. `names` are those that the source uses.
+    """
+    names["__name__"] = module
+    exec(compile(source, str(sys.modules[module].__file__), "exec"), names)  # noqa: S102
+    return names[name]
+
+
+def _written(form: type[tuple[Any, ...]], places: Iterator[int], names: dict[str, Any]) -> str:
+    """What makes such a tuple from a table, as Python; the types that it names go into `names`."""
+    names[form.__name__] = form
+    parts = []
+    for field in _fields_of(form).values():
+        if hasattr(field, "_fields"):
+            parts.append(_written(field, places, names))
+        elif issubclass(field, np.generic):
+            names[field.__name__] = field
+            parts.append(f"array_at(table, {next(places)}, {field.__name__})")
+        else:
+            parts.append(f"table[{2 * next(places)}]" + (" != 0" if field is bool else ""))
+    return f"{form.__name__}({', '.join(parts)})"
+
+
+@functools.cache
+def _fields_of(form: type[tuple[Any, ...]]) -> dict[str, type]:
+    """For each field what it is: int, bool, another named tuple, or what its array is an array of."""
+    found: dict[str, type] = {}
+    for name, hint in get_type_hints(form).items():
+        if get_origin(hint) is np.ndarray:
+            found[name] = get_args(get_args(hint)[1])[0]
+        elif hint in (int, bool) or hasattr(hint, "_fields"):
+            found[name] = hint
+        else:
+            raise TypeError(f"{form.__name__}.{name}: a table holds arrays, int and bool, and not {hint}")
+    return found
+
+
+def _check(name: str, value: Any, field: type) -> None:
+    """Is a field what it says it is? Else compiled code would read memory as what it is not."""
+    if issubclass(field, np.generic):
+        sound = isinstance(value, np.ndarray) and value.dtype == field and value.flags.c_contiguous
+    else:
+        sound = isinstance(value, (field, np.integer) if field is int else field)
+    if not sound:
+        raise TypeError(f"{name} is not of {field.__name__}: {value!r:.100}")
+
+
 _memcpy: Any = types.ExternalFunction("memcpy", types.intp(types.intp, types.intp, types.uintp))
 
 
@@ -233,13 +311,13 @@ _memchr: Any = types.ExternalFunction("memchr", types.intp(types.intp, types.int
 
 
 @uncounted
-def find_byte(signs: NDArray[np.uint8], at: int, sign: int) -> int:
+def find_byte(data: NDArray[np.uint8], at: int, byte: int) -> int:
     """The next place of a byte from a place on, or the length of the array; by the C library, which is fast."""
-    if at >= signs.size:
-        return signs.size
-    start = signs.ctypes.data
-    found: int = _memchr(start + at, sign, signs.size - at)
-    return found - start if found else signs.size
+    if at >= data.size:
+        return data.size
+    start = data.ctypes.data
+    found: int = _memchr(start + at, byte, data.size - at)
+    return found - start if found else data.size
 
 
 def reserve(length: int, dtype: type[np.generic] | np.dtype[Any], *, large: bool = False) -> NDArray[Any]:

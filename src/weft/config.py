@@ -19,15 +19,23 @@ from weft.engine.limits import Limits
 from weft.engine.watchdog import Watching
 from weft.errors import UsageError
 from weft.fetch.options import Fetching, Naming
+from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.pace import Speed
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
-from weft.frontier.sites import Overrides, SiteSettings
+from weft.frontier.shared.address import complaint as address_complaint
+from weft.frontier.shared.address import password_in
+from weft.operations.options import Reporting
 from weft.parse.options import Reading
-from weft.settings import build, flag_of, load_toml, read, setting, unknown
+from weft.settings import HIDDEN, build, flag_of, load_toml, read, setting, unknown
+from weft.stages import Staging
 from weft.store.volumes import Storing
 from weft.urls import UrlRules
+
+
+def _name_complaint(name: str) -> str:
+    return "" if not name or all(name.partition(":")) else "write module:Class, such as my_crawl:MyApplication"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +64,27 @@ class Running:
         "target of the whole crawl, such as '200 pages/s' or '5 MB/s; 08:00-18:00 50 pages/min'; empty: none",
         check=Speed.complaint,
     )
+    application: str = setting(
+        "",
+        "an application of your own, as module:Class; made by every worker, it chooses what to request: the scope is "
+        "all then, and no depth is too large, unless they are given",
+        check=_name_complaint,
+    )
+    application_options: tuple[str, ...] = setting((), "what the application is made with, as name=value")
+    application_apart: bool = setting(False, "give the application of each worker a process to itself")
+    application_seconds: float = setting(
+        60.0,
+        "how long one call of an application in a process to itself may take; after that its worker goes on from its "
+        "last commit",
+        above=0,
+        unit="seconds",
+    )
+    frontier: str = setting(
+        "",
+        "database of the global frontier, such as postgresql://weft@db.example/crawls?schema=news, or env:NAME; the "
+        "password comes from PGPASSWORD or ~/.pgpass; empty: a file in the directory",
+        check=address_complaint,
+    )
     strict_application: bool = setting(False, "end the crawl when the application raises an exception")
     random_seed: int = setting(0, "what random choices follow from", at_least=0)
 
@@ -73,9 +102,11 @@ class Settings:
     urls: UrlRules = field(default_factory=UrlRules)
     fetching: Fetching = field(default_factory=Fetching)
     naming: Naming = field(default_factory=Naming)
+    stages: Any = field(default_factory=Staging)
     storing: Storing = field(default_factory=Storing)
     running: Running = field(default_factory=Running)
     watching: Watching = field(default_factory=Watching)
+    reporting: Reporting = field(default_factory=Reporting)
     overrides: Overrides = field(default_factory=Overrides)
 
     def with_values(self, values: dict[str, Any], *, where: str, spell: Callable[[str], str] = str) -> Settings:
@@ -153,6 +184,10 @@ class Settings:
         if shown.fetching != self.fetching:
             values = {"headers": self.fetching.headers, "proxy": self.fetching.proxy}
             lines = ["[fetching]", *(f"{key} = {_toml(value)}" for key, value in values.items() if value), ""]
+        if shown.running != self.running:
+            lines += ["[running]", f"frontier = {_toml(self.running.frontier)}", ""]
+        if shown.reporting != self.reporting:
+            lines += ["[reporting]", f"report_to = {_toml(self.reporting.report_to)}", ""]
         for name, site in self.overrides.sites.items():
             if shown.overrides.sites[name] != site:
                 lines += _site_toml(name, site)
@@ -162,25 +197,33 @@ class Settings:
     def incomplete(self) -> bool:
         """Is a secret named whose value is not there?"""
         headers = [self.fetching.headers, *(site.headers for site in self.overrides.sites.values())]
-        return HIDDEN in self.fetching.proxy or any(HIDDEN in (given or {}).values() for given in headers)
+        texts = [self.fetching.proxy, self.running.frontier, *self.reporting.report_to]
+        return any(HIDDEN in text for text in texts) or any(HIDDEN in (given or {}).values() for given in headers)
 
     def revealed(self) -> Settings:
         """The same with values written as env:NAME taken from the environment."""
-        return self._each_secret(_from_environment, whole_proxy=True)
+        return self._each_secret(_from_environment, whole=True)
 
-    def _each_secret(self, change: Callable[[str], str], *, whole_proxy: bool = False) -> Settings:
-        """The same with every header value and the proxy's password changed."""
+    def _each_secret(self, change: Callable[[str], str], *, whole: bool = False) -> Settings:
+        """The same with every header value, the passwords of proxy and database, and the paths of webhooks changed;
+        `whole`: proxy and webhooks as a whole.
+        """
 
         def headers(given: dict[str, str] | None) -> dict[str, str] | None:
             return None if given is None else {name: change(value) for name, value in given.items()}
 
-        proxy = change(self.fetching.proxy) if whole_proxy else _proxy(self.fetching.proxy, change)
+        proxy = change(self.fetching.proxy) if whole else _proxy(self.fetching.proxy, change)
         fetching = dataclasses.replace(self.fetching, headers=headers(self.fetching.headers), proxy=proxy)
         sites = {
             name: dataclasses.replace(site, headers=headers(site.headers))
             for name, site in self.overrides.sites.items()
         }
-        return dataclasses.replace(self, fetching=fetching, overrides=Overrides(sites=sites))
+        running = dataclasses.replace(self.running, frontier=_database(self.running.frontier, change))
+        targets = tuple(change(each) if whole else _webhook(each, change) for each in self.reporting.report_to)
+        reporting = dataclasses.replace(self.reporting, report_to=targets)
+        return dataclasses.replace(
+            self, fetching=fetching, running=running, reporting=reporting, overrides=Overrides(sites=sites)
+        )
 
 
 SECTIONS: dict[str, list[str]] = {
@@ -211,14 +254,18 @@ PROFILES: dict[str, dict[str, Any]] = {
 }
 
 
-def profile(name: str) -> Settings:
-    """The settings of a profile."""
+_DEEPEST = 65_535  # as a frontier counts
+APPLICATION: dict[str, Any] = {"scope": "all", "max_depth": _DEEPEST, "max_depth_dynamic": _DEEPEST}
+"""What is usual where an application chooses what to request."""
+
+
+def profile(name: str, base: Settings | None = None) -> Settings:
+    """The settings of a profile, on top of others."""
     if name not in PROFILES:
         raise UsageError(f"there is no profile called '{name}'", todo=f"choose one of: {', '.join(PROFILES)}")
-    return Settings().with_values(PROFILES[name], where=f"profile {name}")
+    return (base or Settings()).with_values(PROFILES[name], where=f"profile {name}")
 
 
-HIDDEN = "(in secrets.toml)"  # stands for a secret in crawl.toml
 _ENVIRONMENT = "env:"
 
 
@@ -246,6 +293,22 @@ def _proxy(url: str, change: Callable[[str], str]) -> str:
         return url
     start = url.rindex("@") - len(password)
     return f"{url[:start]}{change(password)}{url[start + len(password) :]}"
+
+
+def _database(address: str, change: Callable[[str], str]) -> str:
+    """A database's address with its password changed."""
+    password = password_in(address)
+    return address.replace(f":{password}@", f":{change(password)}@", 1) if password else address
+
+
+def _webhook(target: str, change: Callable[[str], str]) -> str:
+    """Where reports go, with what stands behind the host of a URL changed: it may be all that a sender must know."""
+    scheme, colon, rest = target.partition("://")
+    host, slash, path = rest.partition("/")
+    if "@" in host:  # a name and a password are none of anybody's business either
+        user, _, host = host.rpartition("@")
+        host = f"{change(user)}@{host}"
+    return f"{scheme}{colon}{host}{slash}{change(path) if path else ''}"
 
 
 def _password(url: str) -> str:

@@ -24,25 +24,44 @@ from typing import TYPE_CHECKING, Any
 
 from weft.clock import Clock, SystemClock
 from weft.config import SECTIONS, Settings
+from weft.disk import replace_file, writing
 from weft.errors import UsageError, WeftError
-from weft.frontier.scope import changes
+from weft.frontier.blacklist import Blacklist
+from weft.frontier.scope import Scope, changes
+from weft.frontier.shared.opening import frontier_exists, open_frontier, remove_frontier
 from weft.settings import load_toml
-from weft.store.files import sync_folder, writing
+from weft.store.files import owner_of
+from weft.store.places import LISTED, OWNER, check_folders, own_folders, take_folders
 from weft.store.sealed import LIST
+from weft.store.stored import STORED, stored_volumes
 from weft.version import __version__
 
 if TYPE_CHECKING:
     from weft.engine.application import Application, Together
 
-FORMAT = 3  # of the directory; another one is not read
+FORMAT = 4  # of the directory; another one is not read
 SECRETS = "secrets.toml"
 KEY = "hash.key"
 SECRET = 16  # bytes of the secret in it
 _STAMP = "%Y%m%dT%H%M%S.%fZ"  # when settings began to hold, in the name of their file
 # Everything that a crawl puts into its directory.
-_FILES = ("crawl.toml*", "secrets.toml*", "hash.key*", "seeds.txt*", "frontier.db*", ".lock")
+_FILES = ("crawl.toml*", "secrets.toml*", "hash.key*", "seeds.txt*", "frontier.db*", "frontier.id*", ".lock")
+_LISTS = (LIST, f"{LISTED}*", STORED)
 _FIRST = ("crawl.toml.new", "secrets.toml*", "hash.key*", "seeds.txt*", ".lock")  # before `crawl.toml` is there
-_OURS = (*_FILES, LIST, "workers", "log", "volumes", "pages", "links", "urls", "contents", "damaged", ".repair")
+_OURS = (
+    *_FILES,
+    *_LISTS,
+    "workers",
+    "log",
+    "volumes",
+    "pages",
+    "links",
+    "urls",
+    "contents",
+    "damaged",
+    ".repair",
+    "stage-*",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +78,17 @@ class Plan:
     @property
     def ordering(self) -> str:
         """The name of its ordering."""
-        return "priority" if self.application is not None else self.settings.running.ordering
+        return "priority" if self.chosen else self.settings.running.ordering
+
+    @property
+    def chosen(self) -> bool:
+        """Does an application choose what is requested, be it an object or a name?"""
+        return self.application is not None or bool(self.settings.running.application)
 
     @property
     def private(self) -> bool:
         """May what the frontier remembers be secret: the cookies of a login, or what an application sends?"""
-        return self.application is not None or self.settings.secret
+        return self.chosen or self.settings.secret
 
 
 def check_directory(plan: Plan) -> None:
@@ -74,6 +98,7 @@ def check_directory(plan: Plan) -> None:
     if not record.exists():
         if out.exists() and (not out.is_dir() or any(not _is_one_of(path, _FIRST) for path in out.iterdir())):
             raise UsageError("this is not empty, and no crawl of ours", where=str(out), todo="choose another --out")
+        check_folders(out, plan.settings.storing.volumes)
         return
     known = load_toml(record)
     form = known.get("crawl", {}).get("format")
@@ -95,6 +120,11 @@ def check_directory(plan: Plan) -> None:
         was, value = (getattr(held.urls, name) for held in (before, plan.settings))
         if was != value:
             raise _foreign(out, in_words(name, was, value))
+    for name in SECTIONS["stages"]:  # all parts of a table have the same columns
+        was, value = (getattr(held.stages, name) for held in (before, plan.settings))
+        if was != value:
+            raise _foreign(out, in_words(name, was, value))
+    check_folders(out, plan.settings.storing.volumes)
     for change in changes(before.selection, plan.settings.selection):
         if change.how == "fixed":
             raise _foreign(out, in_words(*change[:3]))
@@ -173,6 +203,7 @@ def write_settings(plan: Plan, clock: Clock | None = None) -> None:
     _put(plan.out / "seeds.txt", "\n".join(plan.seeds) + "\n")
     _keep_settings(plan.out, head + plan.settings.to_toml(), clock or SystemClock())
     _put(plan.out / "crawl.toml", head + plan.settings.to_toml())
+    take_folders(plan.out, plan.settings.storing.volumes)
     if not private:
         with writing(plan.out / SECRETS):
             (plan.out / SECRETS).unlink(missing_ok=True)
@@ -195,6 +226,26 @@ def kept_settings(out: Path) -> list[tuple[float, Path]]:
         for path in (out / "log").glob("settings-*.toml")
     ]
     return sorted(found)
+
+
+def seeds_of(out: Path) -> list[str]:
+    """The seeds that a crawl was begun with."""
+    path = out / "seeds.txt"
+    return path.read_text(encoding="utf-8").split() if path.exists() else []
+
+
+def laws_of(out: Path, settings: Settings) -> Scope:
+    """The laws of a crawl, with what was said since it began: what its scope grew by, and its blacklist."""
+    scope = Scope(settings.selection, settings.overrides)
+    if frontier_exists(out):
+        shared = open_frontier(out)
+        try:
+            scope.blacklist = Blacklist(shared.blacklist())
+            for seed in shared.scope():
+                scope.admit(seed)
+        finally:
+            shared.close()
+    return scope
 
 
 def draw_secret(out: Path) -> None:
@@ -230,17 +281,8 @@ def _no_secret(path: Path, what: str) -> WeftError:
 
 
 def _put(path: Path, text: str, *, mode: int = 0o666) -> None:
-    """Write a file beside and then in place; at no moment can it be read by more people than `mode` says."""
     with writing(path):
-        beside = path.with_suffix(path.suffix + ".new")
-        beside.unlink(missing_ok=True)
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.rename(path)
-        sync_folder(path.parent)
+        replace_file(path, text.encode(), mode=mode)
 
 
 def remove_crawl(out: Path) -> None:
@@ -256,11 +298,30 @@ def remove_crawl(out: Path) -> None:
                 where=str(out),
                 todo="move it away, or choose another directory",
             )
+        stored = stored_volumes(out)
+        if stored:
+            raise UsageError(
+                f"{len(stored)} volumes of this crawl are in a store ({next(iter(stored.values())).url} …), and "
+                "are not removed from here",
+                where=str(out),
+                todo="choose another --out; or remove the objects, and then the directory",
+            )
+        remove_frontier(out)
+        _remove_volumes(out)
         with writing(out):
             for path in sorted(found, key=lambda path: path.name == "crawl.toml"):  # it goes last: it says what this is
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
                 else:
+                    path.unlink()
+
+
+def _remove_volumes(out: Path) -> None:
+    """Remove what a crawl has in directories elsewhere; what else is there stays."""
+    for folder in list(own_folders(out)):
+        with writing(folder):
+            for path in sorted(folder.iterdir(), key=lambda path: path.name == OWNER):  # it goes last
+                if owner_of(path) is not None or path.name == OWNER:
                     path.unlink()
 
 

@@ -5,7 +5,7 @@ not wording.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 
@@ -25,6 +25,8 @@ class Fetched(msgspec.Struct, frozen=True, gc=False):
     redirected_from: int = 0  # the id of the URL where the chain of redirects began that led here
     robots: str = ""  # what the page asks of robots, as `parse.directives` writes it
     links: int = 0  # that were found on it
+    staged: dict[str, Any] | None = None  # what stages found out, by column, where a crawl has any
+    dropped: str = ""  # why its answer is not in the archive, though it came: noarchive or application
 
 
 class Stopped(msgspec.Struct, frozen=True, gc=False):

@@ -19,6 +19,7 @@ its log between 3 and 5, since workers start only behind `repair`.
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,24 +28,26 @@ import msgspec
 
 from weft.clock import Clock
 from weft.config import Settings
+from weft.disk import rename, writing
 from weft.engine.progress import Counts, Statistics
-from weft.frontier.pauses import noted
+from weft.frontier.durable.chain import next_life, open_chain, remove_stale
+from weft.frontier.durable.memory import SiteMemory, unpacked_robots
+from weft.frontier.durable.pauses import noted
 from weft.frontier.politeness import wait_after
 from weft.frontier.shared.contract import Left, SharedFrontier, WorkerState
-from weft.frontier.sites import SiteMemory, unpacked_robots
 from weft.parse.robots import parse_robots
-from weft.store.files import intact, sync_folder, writing
+from weft.store.files import intact
 
 if TYPE_CHECKING:  # large, and loaded only when a worker is dissolved
-    from weft.frontier.log import Commit
-    from weft.frontier.parcels import Estate
+    from weft.frontier.durable.log import Commit
+    from weft.frontier.durable.parcels import Estate
 
 _memory = msgspec.msgpack.Decoder(SiteMemory).decode
 
 
 @dataclass(slots=True, kw_only=True)
 class Handed:
-    """A worker that was dissolved."""
+    """What a worker that was dissolved has handed over; for the message that says so."""
 
     worker: int
     groups: int
@@ -97,8 +100,8 @@ def repair(out: Path, shared: SharedFrontier) -> list[Path]:
 
 def dissolve(out: Path, shared: SharedFrontier, number: int, settings: Settings, clock: Clock) -> Handed:
     """Take back everything that a worker held."""
-    from weft.frontier.log import Commit
-    from weft.frontier.parcels import Estate
+    from weft.frontier.durable.log import Commit
+    from weft.frontier.durable.parcels import Estate
     from weft.store.sealing import seal_leftovers
 
     log = _log_of(out, number)
@@ -143,11 +146,11 @@ def _beside(log: Path) -> Path:
 
 
 def _write_beside(log: Path, stub: Commit) -> None:
-    from weft.frontier.log import FrontierLog
+    from weft.frontier.durable.log import FrontierLog
 
     beside = _beside(log)
     beside.unlink(missing_ok=True)
-    new = FrontierLog(beside)
+    new = FrontierLog(beside, life=next_life(log))
     try:
         new.commit(stub, sync=True)
     finally:
@@ -158,9 +161,11 @@ def _put_in_place(out: Path, shared: SharedFrontier, number: int) -> None:
     log = _log_of(out, number)
     with writing(log):
         if _beside(log).exists():
-            _beside(log).rename(log)
-            sync_folder(log.parent)
+            rename(_beside(log), log)
     shared.end_hand_over(number)
+    if log.exists():  # checkpoints and closed logs of what was handed over count no more
+        with writing(log), closing(open_chain(log)) as chain:
+            remove_stale(log, chain)
 
 
 def _totals(reported: bytes, committed: bytes) -> Statistics:
@@ -194,7 +199,7 @@ def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:
             continue
         rest = max(0.0, memory.next_visit - now) / 4
         if not estate.clean:
-            files = [unpacked_robots(each).body for each in estate.robots.get(number, {}).values()]
+            files = [unpacked_robots(each).body for each in estate.robots_of(number).values()]
             asked = [parse_robots(body or b"", settings.identity.product).crawl_delay or 0.0 for body in files]
             fixed = settings.overrides.of(estate.names[number]).wait
             rest = max(

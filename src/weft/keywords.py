@@ -79,7 +79,7 @@ class Keywords(TypedDict, total=False):
     max_bytes_page: int
     """Bytes of one page; the rest is cut off."""
     max_hostile: int
-    """Pages of one site that harm who reads them, after which it is left alone."""
+    """Pages of one site that crash or stall the parser, after which it is left alone."""
     robots: Literal["obey", "ignore"]
     """What to do about robots.txt, robots meta tags and nofollow."""
 
@@ -129,6 +129,9 @@ class Keywords(TypedDict, total=False):
     """Seconds that pages under way have to finish when the crawl is told to stop."""
     commit_every: float
     """Seconds between two commits."""
+    checkpoint_bytes: int
+    """A checkpoint of a worker's frontier is made when its log has grown by so many bytes, or by more where a
+    checkpoint is larger."""
 
     # Retries.
 
@@ -153,7 +156,7 @@ class Keywords(TypedDict, total=False):
     drop_index: bool
     """Remove index.html and its like from the end of a path."""
 
-    # Exchanges.
+    # Fetching.
 
     timeout: float
     """Seconds for one page, connecting included."""
@@ -190,12 +193,27 @@ class Keywords(TypedDict, total=False):
     dns_negative: float
     """The answer that there is no such name holds so many seconds."""
 
+    # What else is found out about pages.
+
+    stage: list[str] | tuple[str, ...]
+    """Further stages of your own, which look at each page, as module:NAME."""
+
     # Storing.
 
     volume_bytes: int
     """A WARC volume is sealed when it has grown to so many bytes."""
     prefix: str
     """What the names of volumes begin with."""
+    volumes: list[str] | tuple[str, ...]
+    """Directories where volumes are written, on other disks perhaps, separated by commas; when one is full or fails
+    the next is used, and when none is left the crawl pauses until there is room; empty: `volumes/` of the crawl's
+    directory."""
+    store: str
+    """Where sealed volumes move to, such as s3://bucket/prefix; endpoint, region and credentials come from the
+    environment (AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY …); empty: they stay."""
+    store_gathers: int
+    """While the store is away or slow, sealed volumes gather locally up to so many bytes; then the crawl pauses
+    until some have moved."""
     part_bytes: int
     """A part of the columns is sealed when its journal has grown to so many bytes."""
     part_seconds: float
@@ -208,8 +226,10 @@ class Keywords(TypedDict, total=False):
     """Keep no record of pages that ask for it (`noarchive`, in a meta tag or in X-Robots-Tag): they are fetched and
     followed, and have their row; robots.txt files are kept. `noindex` changes nothing; what a page asks is in the
     column `robots`."""
+    log: Literal["text", "json"]
+    """How crawl.log and messages.log in log/ are written: text, or json, an object a line."""
     log_bytes: int
-    """Log/crawl.log and log/faults.log are put aside when they have grown to so many bytes; 0: never."""
+    """Crawl.log, faults.log and messages.log in log/ are put aside when they have so many bytes; 0: never."""
     log_keep: int
     """How many logs that were put aside are kept; 0: all of them."""
     sync: bool
@@ -233,6 +253,16 @@ class Keywords(TypedDict, total=False):
     """Processes that crawl; 0: one per core, but no more than there are registered domains in the scope."""
     speed: str
     """Target of the whole crawl, such as '200 pages/s' or '5 MB/s; 08:00-18:00 50 pages/min'; empty: none."""
+    application_options: list[str] | tuple[str, ...]
+    """What the application is made with, as name=value."""
+    application_apart: bool
+    """Give the application of each worker a process to itself."""
+    application_seconds: float
+    """How long one call of an application in a process to itself may take; after that its worker goes on from its
+    last commit."""
+    frontier: str
+    """Database of the global frontier, such as postgresql://weft@db.example/crawls?schema=news, or env:NAME; the
+    password comes from PGPASSWORD or ~/.pgpass; empty: a file in the directory."""
     strict_application: bool
     """End the crawl when the application raises an exception."""
     random_seed: int
@@ -243,4 +273,20 @@ class Keywords(TypedDict, total=False):
     hung_after: float
     """A worker that shows no sign of life for so many seconds is restarted."""
     most_restarts: int
-    """End the crawl when a worker dies so many times in a row without a commit."""
+    """Leave a worker out when it dies more often than this in a row without a commit: its sites go to the others;
+    where it is the only one the crawl ends."""
+
+    # Who is told how it goes.
+
+    metrics: str
+    """Serve metrics for Prometheus at this ADDRESS:PORT, such as 127.0.0.1:9100; without an address on this machine
+    alone, port 0 picks one; empty: do not."""
+    report_every: float
+    """Send a report so often, and when the run ends; 0: only then."""
+    report_to: list[str] | tuple[str, ...]
+    """Where reports go: mailto:you@example.org, or the URL of a webhook, which gets JSON; or env:NAME."""
+    report_smtp: str
+    """The server that takes mail: smtp://host:587 or smtps://host:465; with user@ before the host for a login,
+    whose password is in the environment, as WEFT_SMTP_PASSWORD."""
+    report_from: str
+    """Who reports are from; the contact when it is a mail address, or weft@ this machine."""

@@ -9,93 +9,23 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-
 from weft.clock import Clock, SystemClock
-from weft.engine.progress import Counts, Statistics
-from weft.engine.vitals import lives, process_of
 from weft.engine.watchdog import most_workers
 from weft.errors import UsageError
 from weft.frontier.blacklist import usable_rule
 from weft.frontier.pace import Speed
-from weft.frontier.shared.contract import STOPPED, Restart, SharedFrontier, WorkerState
+from weft.frontier.shared.contract import STOPPED, SharedFrontier
 from weft.frontier.shared.opening import open_frontier
 from weft.model import Reason
-from weft.settings import load_toml
+from weft.operations.status import Status, look_at
 from weft.store.reading import CrawlFiles
 
 _LOOK = 0.1  # seconds between two looks at whether a crawl has ended
-
-
-class WorkerStatus(msgspec.Struct, kw_only=True):
-    """How one worker stands; what only a process can have is 0 where there is none."""
-
-    number: int
-    pid: int | None
-    alive: bool
-    in_run: bool  # it belongs to the present run, or to the last one
-    pages: int
-    pages_rate: float  # a second, of late
-    pending: int  # pages
-    memory: int  # bytes
-    heard: float | None  # seconds since it was heard of
-
-
-class Stage(msgspec.Struct, kw_only=True):
-    """What was spent on one kind of work (P3, figure 7)."""
-
-    operations: int
-    seconds: float
-    mean: float  # seconds an operation
-
-
-class Status(msgspec.Struct, kw_only=True):
-    """How a crawl stands."""
-
-    crawl: str
-    running: bool
-    paused: bool
-    over: str  # why the run is over; "" where nobody said so
-    seconds: float  # that the crawl has run
-    pages: int
-    pages_rate: float
-    bytes: int
-    bytes_rate: float
-    lists: dict[str, int]  # sites to_crawl, being_crawled, crawled, set_aside
-    pending: int  # pages, those of sites included that nobody has checked out
-    known: int  # URLs
-    errors: dict[str, int]  # by reason, the most frequent first
-    refused: dict[str, int]  # by rule
-    faults: int  # internal errors; log/faults.log has them
-    application_faults: int  # exceptions of the application
-    outage: str  # why nobody can be reached at the moment; "" where somebody can
-    outage_seconds: float  # for how long
-    outages: int  # how often that was so, with this one
-    restarted: int  # how often a worker was started again
-    restarts: list[Restart]  # the last of these, with their causes
-    moved: int  # groups that went from worker to worker while the crawl runs
-    time: float  # of this status: wall time
-    volumes: int  # WARC files that are sealed
-    disk_free: int  # bytes
-    requisites: dict[str, int]  # parts of pages: fetched, good, failed, duplicates
-    truncated: dict[str, dict[str, int]]  # cut by a limit, of pages, requisites and robots.txt: by length or time
-    not_collected: dict[str, int]  # by media type, the most frequent first: what --types would take
-    duplicates: int  # pages whose content was stored before
-    copies: int  # contents that two workers stored at the same time, before either knew of the other's
-    unremembered: int  # contents that are stored whenever they come: there is no room to remember more
-    max_bytes_page: int  # where bodies are cut
-    speed: str  # as it was said
-    pages_target: float | None  # a second, at this moment
-    bytes_target: float | None
-    blacklist: int  # rules
-    stages: dict[str, Stage]
-    workers: list[WorkerStatus]
 
 
 class Managed:
@@ -156,7 +86,7 @@ class Managed:
     def set_speed(self, text: str) -> None:
         """Set the target; a text that is none changes nothing."""
         if not Speed.parse(text).rules:
-            raise UsageError("this is no speed", todo="write such as '200 pages/s', or none for no limit")
+            raise UsageError("not a valid speed", todo="write such as '200 pages/s', or none for no limit")
         self._shared.set_speed(text.strip())
 
     # Workers.
@@ -223,81 +153,7 @@ class Managed:
 
     def status(self) -> Status:
         """Everything there is to say, at this moment."""
-        shared, running = self._shared, self.running
-        state, stood = shared.state(), shared.workers()
-        reports = [_statistics(each) for each in stood]
-        workers = [self._worker(each, report, running) for each, report in zip(stood, reports, strict=True)]
-        total, now = Statistics(), Statistics()
-        for report, worker in zip(reports, workers, strict=True):
-            total.add(report)
-            if worker.alive:
-                now.add(report)
-        counts = total.counts
-        pages, amount = self.target()
-        return Status(
-            crawl=str(self.out),
-            running=running,
-            paused=state.paused,
-            over=state.over,
-            seconds=counts.seconds,
-            pages=counts.pages,
-            pages_rate=now.pages_rate,
-            bytes=counts.bytes,
-            bytes_rate=now.bytes_rate,
-            lists=msgspec.structs.asdict(shared.lists()),
-            pending=sum(worker.pending for worker in workers) + shared.waiting(),
-            known=total.known,
-            errors=_most_first(counts.reasons),
-            refused=_most_first(counts.refused),
-            faults=counts.faults,
-            application_faults=counts.application_faults,
-            outage=now.outage,
-            outage_seconds=now.outage_seconds,
-            outages=counts.outages,
-            restarted=state.restarted,
-            restarts=state.restarts,
-            moved=total.moved,
-            time=self._clock.wall(),
-            volumes=len(list(self.out.glob("volumes/*.warc.gz"))),
-            disk_free=shutil.disk_usage(self.out).free,
-            requisites={
-                "fetched": counts.parts,
-                "good": counts.parts_good,
-                "failed": counts.parts_failed,
-                "duplicates": counts.parts_duplicates,
-            },
-            truncated={
-                "pages": counts.truncated,
-                "requisites": counts.parts_truncated,
-                "robots": counts.robots_truncated,
-            },
-            not_collected=_most_first(counts.unwanted),
-            duplicates=counts.duplicates,
-            copies=counts.copies,
-            unremembered=counts.unremembered,
-            max_bytes_page=load_toml(self.out / "crawl.toml").get("selection", {}).get("max_bytes_page", 0),
-            speed=self.speed,
-            pages_target=pages,
-            bytes_target=amount,
-            blacklist=len(self.blacklist()),
-            stages=_stages(counts),
-            workers=workers,
-        )
-
-    def _worker(self, stood: WorkerState, report: Statistics, running: bool) -> WorkerStatus:
-        pid = process_of(self.out / "workers" / str(stood.number))
-        alive = running and stood.in_run and lives(pid)
-        return WorkerStatus(
-            number=stood.number,
-            pid=pid,
-            alive=alive,
-            in_run=stood.in_run,
-            pages=stood.pages,
-            pages_rate=report.pages_rate if alive else 0.0,
-            pending=stood.pending,
-            memory=report.memory if alive else 0,
-            heard=stood.heard,
-        )
+        return look_at(self.out, self._shared, self._clock, running=self.running).status
 
 
 @contextmanager
@@ -326,24 +182,3 @@ def is_running(out: Path) -> bool:
     finally:
         os.close(handle)
     return False
-
-
-def _statistics(stood: WorkerState) -> Statistics:
-    return msgspec.msgpack.decode(stood.statistics, type=Statistics) if stood.statistics else Statistics()
-
-
-def _stages(counts: Counts) -> dict[str, Stage]:
-    spent = {
-        "download": (counts.fetches, counts.downloading),
-        "parse": (counts.good + counts.parts, counts.parsing),
-        "store": (counts.fetches, counts.storing),
-        "courtesy": (counts.visits, counts.resting),
-    }
-    return {
-        name: Stage(operations=operations, seconds=seconds, mean=seconds / operations if operations else 0.0)
-        for name, (operations, seconds) in spent.items()
-    }
-
-
-def _most_first(counts: dict[str, int]) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda each: -each[1]))

@@ -6,8 +6,9 @@ They are frozen; a stage returns a new value and never edits the one it was give
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum, IntEnum
-from typing import Final, Self
+from typing import Any, Final, NewType, Self
 
 import msgspec
 
@@ -42,7 +43,7 @@ class Reason(Enum):
     SCOPE = "scope", False, "the URL lies outside the scope of the crawl"
     EXCLUDED = "excluded", False, "an exclude pattern matches the URL"
     NOT_INCLUDED = "not-included", False, "include patterns were given and none matches the URL"
-    BLACKLISTED = "blacklisted", False, "whoever runs the crawl has forbidden it (weft blacklist)"
+    BLACKLISTED = "blacklisted", False, "the operator has forbidden it (weft blacklist)"
     EXTENSION = "extension", False, "the file name says a media type that is not collected"
     DEPTH = "depth", False, "too many links away from the seeds"
     CHAIN = "chain", False, "the chain is too long: of redirects, of sitemaps that name others, or of imports"
@@ -58,7 +59,7 @@ class Reason(Enum):
     ADDRESS = "special-address", False, "the URL names a loopback, private or otherwise special address: not allowed"
     CONTACT = "no-contact", False, "no contact was given, and the address is not loopback"
     ROBOTS = "robots", False, "robots.txt disallows the URL"
-    SITE_HOSTILE = "site-hostile", False, "the site has too many pages that harm who reads them, and is left alone"
+    SITE_HOSTILE = "site-hostile", False, "too many of the site's pages crash or stall the parser; it is left alone"
     SITE_FAILED = "site-failed", False, "the site kept failing and was given up"
     # No answer came.
     DNS_NOT_FOUND = "dns-not-found", True, "the name does not exist, or has no address"
@@ -92,6 +93,7 @@ class Reason(Enum):
     ENCODING = "encoding", False, "the content encoding is broken or unknown; the bytes are kept as they came"
     EXPANSION = "expansion", False, "the content expands beyond the limit when it is decoded; kept as it came"
     HOSTILE = "hostile", False, "reading the page took too long, too much memory, or ended the process that read it"
+    STAGE = "stage", False, "a stage failed on this page, which is kept and followed; the log has the traceback"
     INTERNAL = "internal", False, "weft itself failed on this page; the log has the traceback"
 
 
@@ -117,10 +119,13 @@ class Kind(IntEnum):
     PART = 35  # any other part: fonts, media, icons
 
 
-FIRST_REQUISITE: Final = Kind.IMAGE
+FIRST_REQUISITE: Final = int(Kind.IMAGE)
 
 KINDS: Final = {kind.name.lower(): int(kind) for kind in Kind}
 """Kinds by their words, as columns have them."""
+
+KIND_NAMES: Final = {number: name for name, number in KINDS.items()}
+"""The words of kinds, by their numbers."""
 
 
 _SEED, _REDIRECT = int(Kind.SEED), int(Kind.REDIRECT)  # asked for often, and an enumeration's members are slow to find
@@ -131,21 +136,37 @@ def is_named(kind: int, depth: int) -> bool:
     return kind == _SEED or (kind == _REDIRECT and depth == 0)
 
 
+PageNumber = NewType("PageNumber", int)
+"""A page of one local frontier: its place in the order of discovery."""
+
+SiteNumber = NewType("SiteNumber", int)
+"""A site of one local frontier."""
+
+UrlId = NewType("UrlId", int)
+"""The public fingerprint of a URL, or of what else makes a request: what columns, logs and other workers name it by."""
+
+NO_ID: Final = UrlId(0)
+"""Where a seed was found."""
+
+NO_PAGE: Final = PageNumber(-1)
+"""Of what has no number: a robots.txt, or a page that is not known here."""
+
+
 class Turn(msgspec.Struct, frozen=True, gc=False):
     """Leave to fetch one page now."""
 
-    page: int  # its number in the local frontier; -1 for robots.txt
-    id: int  # the fingerprint of its URL, or of what else makes the request
+    page: PageNumber  # `NO_PAGE` for robots.txt
+    id: UrlId
     url: str
     depth: int
     kind: int
-    via: int  # the id of the page where it was found first, 0 for a seed
+    via: UrlId  # the page where it was found first, `NO_ID` for a seed
     attempt: int  # 1 for the first
     steps: int = 0  # redirects in a row that led to it; of a sitemap or a part: such as it above it
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
-    """What came of a turn: the exchange as it went over the wire, or the reason why none took place."""
+    """What came of a turn: request and answer as they went over the wire, or the reason why there is none."""
 
     url: str
     status: int  # 0 when no answer came
@@ -172,7 +193,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     language: str  # as declared
     title: str
     base: str  # what the links are relative to
-    links: list[tuple[str, int]]  # (text as written, kind)
+    links: Sequence[tuple[str, int]]  # (text as written, kind)
     nofollow: list[tuple[str, int]]  # links that ask not to be followed
     follow: bool  # False where the page asks that none of its links be followed
     reason: Reason | None  # why it could not be read, if so
@@ -181,6 +202,29 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     robots: str = ""  # what it asks of robots, its header included, as `parse.directives` writes it
     canonical: str = ""  # the URL that it calls its own, in normal form; "" where it names none
     whole: bool = True  # False where its content coding breaks off, though nothing cut it: it was read so far
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column that a stage fills; null where it says nothing."""
+
+    name: str
+    type: str  # as Arrow names it: string, int32, int64, float32, float64, bool, binary …
+    doc: str
+
+
+class Fills(msgspec.Struct, frozen=True):
+    """What a stage fills."""
+
+    name: str  # of the stage
+    columns: tuple[Column, ...] = ()  # of `pages`
+    table: tuple[Column, ...] = ()  # its own one, behind the id of the page
+
+
+class Filled(msgspec.Struct, frozen=True):
+    """What a stage found out about a page."""
+
+    values: dict[str, Any] = {}  # by column
+    rows: list[tuple[Any, ...]] = []  # of its table, in the order of its columns; the id of the page is put before them
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):

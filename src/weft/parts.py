@@ -5,12 +5,16 @@ Who starts a crawl checks them, and each worker uses them. What is large is load
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.directory import SECRET, Plan
 from weft.engine.gate import Gate
+from weft.engine.stages import Stages
+from weft.errors import UsageError
 from weft.ordering import Ordering, ordering_named
 from weft.ordering.priority import Priority
+from weft.parse.stage import Stage, stage_named
+from weft.stages import STAGES, settings_of
 from weft.urls import host_of, site_of
 
 if TYPE_CHECKING:
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 
 def ordering_of(plan: Plan) -> Ordering:
     """The ordering of a crawl."""
-    return Priority() if plan.application is not None else ordering_named(plan.settings.running.ordering)
+    return Priority() if plan.chosen else ordering_named(plan.settings.running.ordering)
 
 
 def oracle_of(plan: Plan, secret: bytes) -> Oracle:
@@ -28,7 +32,7 @@ def oracle_of(plan: Plan, secret: bytes) -> Oracle:
     from weft.frontier.oracle import Oracle
 
     running = plan.settings.running
-    return Oracle.read(getattr(ordering_of(plan), "needs", ()), running.scores, running.oracle, Keyed(secret))
+    return Oracle.read(ordering_of(plan).needs, running.scores, running.oracle, Keyed(secret))
 
 
 def gate_of(plan: Plan) -> Gate:
@@ -36,11 +40,55 @@ def gate_of(plan: Plan) -> Gate:
     return Gate(plan.settings.identity, [host_of(site_of(url)) for url in plan.seeds])
 
 
+def stages_of(plan: Plan) -> Stages:
+    """The stages that look at the pages of a crawl, beside what weft does itself."""
+    section = plan.settings.stages
+    found: list[tuple[str, Stage, Any]] = []
+    for stage in STAGES:
+        own = settings_of(stage, section)
+        if not stage.own and stage.wanted(own):
+            found.append((f"weft.stages:BY_NAME.{stage.name}", stage, own))
+    for name in section.stage:
+        try:
+            stage = stage_named(name)
+        except TypeError as error:
+            raise UsageError(str(error), where="stage", todo="give the name of a weft.Stage, as module:NAME") from error
+        found.append((name, stage, settings_of(stage, section)))
+    _check_names([stage for _, stage, _ in found])
+    return Stages(found)
+
+
+def _check_names(stages: list[Stage]) -> None:
+    """No two stages may fill one column, or one table."""
+    from weft.store.rows import PAGES  # Arrow: most crawls name no stage, and their watchdog needs none
+
+    taken = set(PAGES.names)
+    for stage in stages:
+        if not stage.name.isidentifier() or [each.name for each in (*STAGES, *stages)].count(stage.name) > 1 + (
+            stage in STAGES
+        ):
+            raise UsageError(f"two stages are called {stage.name!r}, or it is not a name", where="stage")
+        for column in stage.columns:
+            if column.name in taken or not column.name.isidentifier():
+                raise UsageError(f"the stage {stage.name} cannot have a column {column.name!r}", where="stage")
+            taken.add(column.name)
+
+
 def check_parts(plan: Plan) -> Ordering:
     """Can all of them be had? An error says what is wrong with them; the ordering."""
     ordering = ordering_of(plan)
+    if plan.settings.stages.stage:
+        stages_of(plan)
+    running = plan.settings.running
+    if running.application:
+        if plan.application is not None:
+            raise UsageError("an application is given, and another is named", todo="give one of them")
+        if not running.application_apart:  # else that is done where it is to run, and nowhere else
+            from weft.engine.making import made
+
+            made(running.application, running.application_options)
     gate_of(plan)
-    needs = getattr(ordering, "needs", ())
-    if needs:
-        oracle_of(plan, bytes(SECRET)).check(ordering.name, needs)  # the crawl has none yet, and nothing is looked up
+    if ordering.needs:
+        # The crawl has no secret yet, and nothing is looked up.
+        oracle_of(plan, bytes(SECRET)).check(ordering.name, ordering.needs)
     return ordering

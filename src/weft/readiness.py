@@ -31,16 +31,22 @@ _HERE = Path(__file__).parent
 _EVERY = 10.0  # seconds between lines where there is no terminal
 
 
-def make_ready(part: str, *, force: bool = False, say: Callable[[str, bool], None] | None = None) -> bool:
+def make_ready(
+    part: str,
+    *,
+    force: bool = False,
+    say: Callable[[str, bool], None] | None = None,
+    keep: Callable[[str], None] | None = None,
+) -> bool:
     """Compile what a part of weft needs, unless that was done before; is it ready?
 
-    `say` is given each line, and whether it stands for good or is to be replaced by the next.
+    `say` is given each line, and whether it stands for good or is to be replaced by the next; `keep` those that stand.
     """
     note, key = _note(part), _key()
     if not force and _read(note) == key:
         return True
     began = perf_counter()
-    show = _Shown(say or _to_standard_error)
+    show = _Shown(say or _to_standard_error, keep)
     about, module = PARTS[part]
     command = [sys.executable, "-m", *module]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
@@ -63,9 +69,15 @@ def make_ready(part: str, *, force: bool = False, say: Callable[[str, bool], Non
 class _Shown:
     """What is said of compiling: nothing at all where everything is cached."""
 
-    def __init__(self, say: Callable[[str, bool], None]) -> None:
-        self._say = say
+    def __init__(self, say: Callable[[str, bool], None], keep: Callable[[str], None] | None) -> None:
+        self._show = say
+        self._keep = keep
         self._began = False
+
+    def _say(self, text: str, final: bool) -> None:
+        self._show(text, final)
+        if final and self._keep is not None:
+            self._keep(text)
 
     def progress(self, part: str, ready: int, about: int) -> None:
         """So many functions are there."""

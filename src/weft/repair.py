@@ -16,27 +16,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from weft.clock import Clock, SystemClock
 from weft.config import Settings
 from weft.directory import KEY, draw_secret, locked, secret_of, stored_plan
-from weft.errors import WeftError
-from weft.frontier.log import FrontierLog
-from weft.frontier.past import GONE, Past
-from weft.frontier.rebuilding import Rebuilding
-from weft.frontier.records import Commit, records_of
-from weft.frontier.shared.contract import Found, SharedFrontier
+from weft.disk import rename, writing
+from weft.errors import UsageError, WeftError
+from weft.frontier.durable.chain import commits_left
+from weft.frontier.durable.log import FrontierLog
+from weft.frontier.durable.past import DONE, GONE, Past
+from weft.frontier.durable.rebuilding import Rebuilding
+from weft.frontier.durable.records import Commit
+from weft.frontier.shared.contract import Found, FrontierAwayError, SharedFrontier
 from weft.frontier.shared.opening import FILE, files_of, open_frontier
 from weft.handover import numbers_of
 from weft.salvage import Salvage
 from weft.soundness import Damage, log_of, look, read_log
-from weft.store.files import sync_folder, writing
 from weft.store.joining import JoinedColumns
 from weft.store.sealed import LIST, final_files, listed, sealed_now
 from weft.store.sealing import make_contents_anew
+from weft.store.stored import stored_names
 from weft.widening import links_to_follow
 
 _ROOM, _DAMAGED = ".repair", "damaged"
-_OF_FRONTIER = (FILE, "workers/", KEY)  # if one of them is damaged, the frontier is made anew
+_OF_FRONTIER = (FILE, "postgres", "workers/", KEY)  # if one of them is damaged, the frontier is made anew
 Decide = Callable[["Repair"], bool]
 
 
@@ -86,6 +90,8 @@ def repair_crawl(out: Path, decide: Decide, clock: Clock | None = None) -> Repai
 def _shared(out: Path, clock: Clock) -> SharedFrontier | None:
     try:
         return open_frontier(out, clock, read_only=True)
+    except (UsageError, FrontierAwayError):
+        raise
     except WeftError:
         return None
 
@@ -100,6 +106,13 @@ def _repair(
     seeds: list[str],
     clock: Clock,
 ) -> None:
+    gone = [each for each in report.damages if each.where.startswith("s3://")]
+    if gone:
+        raise WeftError(
+            f"volumes in the object store are damaged, and weft repairs none there: {gone[0]}",
+            where=str(out),
+            todo="put the objects back from a copy or an earlier version; nothing was changed",
+        )
     report.rebuilt = shared is None or any(each.where.startswith(_OF_FRONTIER) for each in report.damages)
     salvage = Salvage(out, room, _marks(out), _ends(out, shared), wall=clock.wall())
     names = {each.where for each in report.damages if not each.where.startswith(_OF_FRONTIER)}
@@ -143,7 +156,7 @@ def _place(out: Path, clock: Clock) -> Path:
 def _marks(out: Path) -> dict[int, list[Commit]]:
     """By worker: the records of its log that can be read, for what they promise of open files."""
     return {
-        number: [Commit(marks=record.commit().marks) for record in records_of(log_of(out, number))]
+        number: [Commit(marks=commit.marks) for commit in commits_left(log_of(out, number))]
         for number in numbers_of(out)
     }
 
@@ -164,8 +177,8 @@ def _ends(out: Path, shared: SharedFrontier | None) -> dict[int, Commit]:
         try:
             ends[number] = read_log(out, log_of(out, number), applied.get(number, 0)).last
         except WeftError:
-            for record in records_of(log_of(out, number)):
-                ends[number] = record.commit()
+            for commit in commits_left(log_of(out, number)):
+                ends[number] = commit
     return ends
 
 
@@ -173,16 +186,21 @@ def _lost(out: Path, done: set[str]) -> list[Found]:
     """Pages that logs have as done, and that have no row."""
     found: dict[str, Found] = {}
     for number in numbers_of(out):
-        log, past = FrontierLog(log_of(out, number), read_only=True), Past()
         try:
+            log = FrontierLog(log_of(out, number), read_only=True)
+        except WeftError:
+            continue  # the columns say what was fetched
+        try:
+            past = Past(log)
             for replayed in log.good_part():
                 past.take(replayed)
-            sites, replaced = past.sites(), set(past.replaced().tolist())
-            for page in past.settled().tolist():
-                if page < len(sites) and sites[page] != GONE and page not in replaced:
-                    url, via, _, depth, kind, steps = log.entry(page)
-                    if url not in done:
-                        found[url] = Found(url, kind, depth, via, again=True, steps=steps)
+            sites, states = past.sites(), past.page_states()
+            for page in np.flatnonzero((states == DONE) & (sites != GONE)).tolist():
+                url, via, _, depth, kind, steps = log.entry(page)
+                if url not in done:
+                    found[url] = Found(url, kind, depth, via, again=True, steps=steps)
+        except WeftError:
+            continue
         finally:
             log.close()
     return list(found.values())
@@ -210,10 +228,9 @@ def _rebuild(
             if path.exists():
                 shutil.move(path, aside / path.name)
         if (room / "workers").exists():
-            (room / "workers").rename(out / "workers")
+            rename(room / "workers", out / "workers")
         for path in files_of(room):
-            path.rename(out / path.name)
-        sync_folder(out)
+            rename(path, out / path.name)
     draw_secret(out)  # nothing is hashed with the old one any more
 
 
@@ -226,6 +243,8 @@ def _list_anew(out: Path, aside: Path, replaced: set[str], *, anew: bool) -> Non
             lines += [line._replace(number=0 if anew else line.number) for line in known[name]]
         else:
             lines.append(sealed_now(name, path))
+    for name in stored_names(out) & known.keys():
+        lines += [line._replace(number=0 if anew else line.number) for line in known[name]]
     with writing(out / LIST):
         if (out / LIST).exists():
             shutil.move(out / LIST, aside / LIST)

@@ -14,9 +14,21 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from isal import isal_zlib
 
-from weft.frontier.records import Commit
-from weft.store.files import OPEN, Mark, owner_of, sealed_as, sync_folder, writing
-from weft.store.salvaging import SCHEMAS, empty_volume, index_volume, lost_stretches, rows_of, save_rows, save_volume
+from weft.disk import beside, rename, writing
+from weft.frontier.durable.records import Commit
+from weft.store.files import OPEN, Mark, owner_of, sealed_as
+from weft.store.places import folder_of, located, name_of, places_of
+from weft.store.salvaging import (
+    empty_volume,
+    index_volume,
+    lost_stretches,
+    rows_of,
+    save_rows,
+    save_volume,
+    schema_of,
+)
+from weft.store.sealed import folders
+from weft.store.stored import stored_names
 
 _COLUMNS = ["id", "url", "kind", "final", "volume", "offset"]
 
@@ -34,6 +46,7 @@ class Salvage:
         self._wall = wall
         self._lost: dict[str, list[tuple[int, int]] | None] = {}  # by volume: where it cannot be read; None: all of it
         self._bad: set[str] = set()  # final names of damaged files
+        self._stored = stored_names(out)
         self._strict = False  # the columns are all that is left
         self._linking: set[int] = set()  # pages that have links
         self._cut_off: set[int] = set()  # those with links to URLs that are not known
@@ -48,9 +61,12 @@ class Salvage:
 
     def save(self, names: set[str], *, all_open: bool) -> None:
         """Write what can be saved of these files, and of all that are open if they count no more without a log."""
-        for folder in ("volumes", "pages", "links", "urls"):
+        known = folders(self._out)
+        tables = [folder for folder in known if folder != "volumes"]
+        for folder in ("volumes", *tables):
             (self._room / folder).mkdir(parents=True)
-        opened = {str(path.relative_to(self._out)) for path in self._out.glob(f"*/*{OPEN}")}
+        places = ((folder, place) for folder in known for place in folder_of(self._out, folder))
+        opened = {f"{folder}/{path.name}" for folder, place in places for path in place.glob(f"*{OPEN}")}
         self._bad = {_final(name) for name in names}
         self._strict = all_open
         wanted = self._bad | {_final(name) for name in opened if all_open}
@@ -61,13 +77,13 @@ class Salvage:
             self._index(name)
         if all_open:
             self._look_at_links()
-        for folder in ("pages", "links", "urls"):
+        for folder in tables:
             for name, path in self._parts(folder):
                 self._part(name, path, wanted=name in wanted)
         for name in sorted(wanted - set(self._taken)):  # parts that are gone: a log may name them all the same
             self.said.append(f"{name}: all of it is lost")
             self._taken[name] = self._files(name)
-            schema = SCHEMAS[Path(name).parent.name]
+            schema = schema_of(self._out, Path(name).parent.name)
             pq.write_table(schema.empty_table(), self._room / name)
 
     def _parts(self, folder: str) -> Iterator[tuple[str, Path]]:
@@ -95,24 +111,32 @@ class Salvage:
     def replace(self, aside: Path) -> None:
         """Put what was saved in place, and what was there aside."""
         for name, olds in self._taken.items():
+            place = olds[0].parent if olds else located(self._out, name).parent
             for old in olds:
-                target = aside / old.relative_to(self._out)
+                target = aside / name_of(self._out, old)
                 with writing(target):
                     target.parent.mkdir(parents=True, exist_ok=True)
                     shutil.move(old, target)
             new = self._room / name
             if new.exists():
-                with writing(self._out / name):
-                    (self._out / name).parent.mkdir(exist_ok=True)
-                    new.rename(self._out / name)
-                    sync_folder((self._out / name).parent)
+                final = place / new.name
+                with writing(final):
+                    place.mkdir(exist_ok=True)
+                    if place.stat().st_dev != new.stat().st_dev:  # another disk
+                        with beside(final) as copy:
+                            shutil.copyfile(new, copy)
+                    else:
+                        rename(new, final)
                 self.replaced.add(name)
 
     def _files(self, name: str) -> list[Path]:
         """A file under any of its names."""
-        path = self._out / name
-        journal = path.with_suffix(".arrow") if path.suffix == ".parquet" else path
-        return [each for each in (path, journal.with_name(journal.name + OPEN)) if each.exists()]
+        found = []
+        for path in places_of(self._out, name):
+            journal = path.with_suffix(".arrow") if path.suffix == ".parquet" else path
+            found += [each for each in (path, journal.with_name(journal.name + OPEN)) if each.exists()]
+        # Sealed before open; of two that were being moved, the one that has more.
+        return sorted(found, key=lambda path: (path.suffix == OPEN, -path.stat().st_size))
 
     def _source(self, name: str) -> Path | None:
         found = self._files(name)
@@ -186,7 +210,8 @@ class Salvage:
             return
         keep = {"pages": self._has_record, "links": self._has_source}.get(folder)
         target = self._room / name
-        saved = save_rows(path, target, SCHEMAS[folder], length=length, keep=keep if self._lossy(folder) else None)
+        schema = schema_of(self._out, folder)
+        saved = save_rows(path, target, schema, length=length, keep=keep if self._lossy(folder) else None)
         if folder == "pages":
             self._learn(target)
         if wanted or saved.lost:
@@ -220,7 +245,9 @@ class Salvage:
 
     def _is_lost(self, volume: str, offset: int) -> bool:
         if volume not in self._lost:
-            self._lost[volume] = None if self._source(f"volumes/{volume}") is None else []
+            name = f"volumes/{volume}"
+            there = self._source(name) is not None or name in self._stored
+            self._lost[volume] = [] if there else None
         bad = self._lost[volume]
         return bad is None or any(start <= offset < end for start, end in bad)
 

@@ -22,8 +22,10 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import importlib
 import math
 import re
+import sys
 import tomllib
 import types
 import typing
@@ -39,6 +41,7 @@ from weft.units import EXAMPLES, Unit, quantity
 T = TypeVar("T")
 Check = Callable[[Any], str]
 
+HIDDEN = "(in secrets.toml)"  # stands for a secret in crawl.toml
 _LONGEST_SHOWN = 60  # characters of a wrong value in a message
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 _odd_surrogate = re.compile("[\ud800-\udfff]").search
@@ -163,6 +166,32 @@ def unknown(name: str, known: Iterable[str], *, where: str) -> UsageError:
     close = difflib.get_close_matches(name, names, n=1)
     todo = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(names)}"
     return UsageError(f"unknown setting '{name}'", where=where, todo=todo)
+
+
+def named(name: str, what: str) -> Any:
+    """What `module:name` stands for, in a setting that names something of the user's. The current directory is looked
+    into first, as `python -m` does.
+
+    >>> named("collections:Counter", "the counter")
+    <class 'collections.Counter'>
+    """
+    module, colon, inside = name.partition(":")
+    if not (module and colon and inside):
+        raise UsageError(f"{what} is named as module:name, not {name!r}", todo="such as my_crawl:MyApplication")
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in inside.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # a module of the user's may raise anything
+        raise UsageError(
+            f"{what} {name} cannot be loaded: {type(error).__name__}: {error}",
+            where=name,
+            todo="give the name of a module that Python finds from here, and of what is in it",
+        ) from error
+    return found
 
 
 def _value(value: Any, kind: Any, rule: Rule) -> Any:

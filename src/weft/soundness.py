@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,11 +22,14 @@ import msgspec
 
 from weft.directory import KEY, secret_of
 from weft.errors import WeftError
-from weft.frontier.records import Commit, kept, whole
+from weft.frontier.durable.chain import SiteTable, open_chain, unsound
+from weft.frontier.durable.records import Commit, kept, whole
 from weft.frontier.shared.contract import Batch, SharedFrontier
-from weft.frontier.shared.opening import FILE
+from weft.frontier.shared.opening import name_of
 from weft.store.files import OPEN, SETTLED, damaged, intact, owner_of, sealed_as, wholly_intact
+from weft.store.places import located
 from weft.store.sealed import LIST, Sealed, append, as_listed, final_files, listed, sealed_now
+from weft.store.stored import Stored, stored_volumes
 from weft.urls import registered_domain
 
 _SHOWN = 3  # damages in a message
@@ -79,13 +83,13 @@ def look(
     anew = [] if anew is None else anew
     if shared is None:
         begun = [*out.glob("workers/*/frontier.log"), *(path for _, path in final_files(out))]
-        return [Damage(FILE, "it is missing")] if begun or (out / LIST).exists() else []
-    found = [*_key(out), *(Damage(FILE, said) for said in shared.unsound())]
+        return [Damage(name_of(out), "it is missing")] if begun or (out / LIST).exists() else []
+    found = [*_key(out), *(Damage(name_of(out), said) for said in shared.unsound())]
     if found:
         return found + list(_sealed(out, {}, anew, closely=closely))
     ends: dict[int, Commit] = {}
     for number in _numbers(out, shared):
-        found += _worker(out, shared, number, ends)
+        found += _worker(out, shared, number, ends, closely=closely)
     found += _sealed(out, ends, anew, closely=closely)
     return found
 
@@ -107,7 +111,9 @@ def _numbers(out: Path, shared: SharedFrontier) -> list[int]:
     return sorted(logs | {worker.number for worker in shared.workers()})
 
 
-def _worker(out: Path, shared: SharedFrontier, number: int, ends: dict[int, Commit]) -> Iterator[Damage]:
+def _worker(
+    out: Path, shared: SharedFrontier, number: int, ends: dict[int, Commit], *, closely: bool
+) -> Iterator[Damage]:
     """What is wrong with a worker's log, and with the files that it says are open; `ends` gets its last record."""
     path, where = log_of(out, number), f"workers/{number}/frontier.log"
     new = path.with_name(f"{path.name}.new")
@@ -120,23 +126,31 @@ def _worker(out: Path, shared: SharedFrontier, number: int, ends: dict[int, Comm
             yield Damage(where, f"it is missing, and {applied} commits were there")
         return
     try:
+        broken = [Damage(str(file.relative_to(out)), what) for file, what in unsound(path, closely=closely)]
         told = read_log(out, path, applied or 0)
     except WeftError as error:
         files = list(_files_before_the_last(out, path))
-        yield from files or [Damage(where, error.what)]
+        yield from files or [Damage(_inside(out, error.where, where), error.what)]
         return
+    yield from broken
     last = ends[number] = told.last
     if (stood is None and last.number) or (stood is not None and last.version > stood.version):
-        yield Damage(FILE, f"it is older than {where}")
+        yield Damage(name_of(out), f"it is older than {where}")
     elif last.number >= (applied or 0):  # else the last commits are lost, and the global frontier knows better
         known = shared.held(number)
         alien = told.groups - known - told.claimed
         if alien:
-            yield Damage(FILE, f"{_some(alien)} of {where} belong to nobody there, or to another worker")
+            yield Damage(name_of(out), f"{_some(alien)} of {where} belong to nobody there, or to another worker")
         missing = set(shared.missing(number, told.groups, last.taken)) - told.moved
         if missing:
             yield Damage(where, f"nothing is known of {_some(missing)} that it should hold")
     yield from _open_files(out, last)
+
+
+def _inside(out: Path, where: str, otherwise: str) -> str:
+    """A file as it is called in the directory."""
+    path = Path(where)
+    return str(path.relative_to(out)) if path.is_relative_to(out) and path.suffix != ".new" else otherwise
 
 
 def _open_files(out: Path, commit: Commit) -> Iterator[Damage]:
@@ -148,37 +162,38 @@ def _open_files(out: Path, commit: Commit) -> Iterator[Damage]:
 
 def _files_before_the_last(out: Path, path: Path) -> Iterator[Damage]:
     """Of a log that is whole: files that are not even as they were before its last records."""
-    file = os.open(path, os.O_RDONLY)
-    try:
-        records = deque(whole(file), maxlen=SETTLED + 1)
+    with suppress(WeftError), closing(open_chain(path)) as chain:
+        file, _, begin = chain.grows
+        records = deque(whole(file, begin), maxlen=SETTLED + 1)
         if len(records) > SETTLED and records[-1].end == os.fstat(file).st_size:
             yield from _open_files(out, records[0].commit())
-    finally:
-        os.close(file)
 
 
 def read_log(out: Path, path: Path, applied: int) -> Told:
     """What a log says. It is only read; a damaged one is an error."""
-    names: list[str] = []
-    groups: dict[str, None] = {}
     told = Told(Commit(), set(), set(), set())
-    file = os.open(path, os.O_RDONLY)
     try:
-        for record in kept(file, path, lambda commit: intact(out, commit.marks), applied=applied):
-            commit = record.commit()
-            names += commit.sites
-            groups.update(dict.fromkeys(commit.groups))
-            for number in commit.left:
-                groups.pop(registered_domain(names[number]), None)
-            if commit.batch and commit.number > applied:
-                batch = msgspec.msgpack.decode(commit.batch, type=Batch)
-                told.claimed.update(batch.claimed)
-                told.moved.update(group for group, _ in batch.moved)
-            told = told._replace(last=commit)
+        with closing(open_chain(path)) as chain:
+            base = chain.base
+            table = SiteTable() if base is None else msgspec.msgpack.decode(base.read("sites"), type=SiteTable)
+            names, groups = table.names, dict.fromkeys(table.groups)
+            batches = [] if base is None else base.manifest.batches
+            last = None if base is None else base.manifest.last
+            told = told if last is None else told._replace(last=last)
+            for _, record in kept(chain.logs, lambda commit: intact(out, commit.marks), applied=applied, last=last):
+                commit = record.commit()
+                names += commit.sites
+                groups.update(dict.fromkeys(commit.groups))
+                for number in commit.left:
+                    groups.pop(registered_domain(names[number]), None)
+                batches.append(commit.batch)
+                told = told._replace(last=commit)
+            for batch in (msgspec.msgpack.decode(each, type=Batch) for each in batches if each):
+                if batch.number > applied:
+                    told.claimed.update(batch.claimed)
+                    told.moved.update(group for group, _ in batch.moved)
     except (msgspec.MsgspecError, IndexError) as error:
         raise damaged(f"its records do not fit together: {error}", path) from error
-    finally:
-        os.close(file)
     told.groups.update(groups)
     return told
 
@@ -192,8 +207,11 @@ def _sealed(out: Path, ends: dict[int, Commit], anew: list[Sealed], *, closely: 
     """What is wrong with sealed files. `anew` gets those that are as they were, and have no line or another time."""
     known = listed(out)
     there = dict(final_files(out))
+    stored = stored_volumes(out)
+    if closely and stored:
+        yield from _in_store(stored)
     for name, lines in known.items():
-        if name not in there and not _is_open(out, name, ends):
+        if name not in there and name not in stored and not _is_open(out, name, ends):
             yield Damage(name, "it was sealed, and is missing")
         worker, number = owner_of(Path(name)), max(line.number for line in lines)
         if worker in ends and ends[worker].number < number:
@@ -216,12 +234,23 @@ def _sealed(out: Path, ends: dict[int, Commit], anew: list[Sealed], *, closely: 
 
 def _is_open(out: Path, name: str, ends: dict[int, Commit]) -> bool:
     """Is a file listed that was not yet renamed?"""
-    sealed = out / name
     return any(
-        sealed_as(out / each) == sealed and (out / f"{each}{OPEN}").exists()
+        str(sealed_as(Path(each))) == name and located(out, f"{each}{OPEN}").exists()
         for commit in ends.values()
         for each in commit.marks
     )
+
+
+def _in_store(stored: dict[str, Stored]) -> Iterator[Damage]:
+    """What is wrong with volumes that moved to a store: every byte of them is read."""
+    from weft.store.objects import checksum_of  # where one is needed only
+
+    for name, volume in stored.items():
+        found = checksum_of(volume.url)
+        if found is None:
+            yield Damage(volume.url, "it is not in the store any more")
+        elif found != (volume.length, volume.checksum):
+            yield Damage(volume.url, f"it is not as {name} was when it was uploaded")
 
 
 def _unreadable(path: Path) -> str:

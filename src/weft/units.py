@@ -1,4 +1,5 @@
-"""Quantities as people write them. In: a text such as "2 GB", "10 min" or "50 pages/min". Out: a plain number.
+"""Quantities as people write and read them. In: a text such as "2 GB", "10 min" or "50 pages/min". Out: a plain number;
+and the other way round.
 
 Powers of a thousand have the SI's names (kB, MB), those of 1,024 the IEC's (KiB, MiB). Case does not matter, and the
 blank before the unit may be left out. A text that is no quantity raises a `ValueError` that says what would be one.
@@ -80,3 +81,29 @@ def rates(text: str) -> dict[str, float]:
             raise ValueError(_SPEEDS)
         place = match.end()
     return found
+
+
+def size(amount: float) -> str:
+    """Bytes for a person.
+
+    >>> size(1_500_000)
+    '1.5 MB'
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
+
+
+def span(seconds: float) -> str:
+    """A time for a person.
+
+    >>> span(42), span(600), span(9000), span(2e6)
+    ('42 s', '10 min', '2.5 h', '23 days')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.0f} days"

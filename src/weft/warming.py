@@ -9,6 +9,7 @@ import sys
 import tempfile
 from hashlib import sha1
 from pathlib import Path
+from typing import Any
 
 from weft.compiled import tell_loading
 
@@ -16,40 +17,44 @@ from weft.compiled import tell_loading
 def warm_crawl() -> None:
     """What a worker runs: the frontier, reading pages, knowing contents again."""
     from weft.clock import VirtualClock
-    from weft.frontier.discovery import Links
-    from weft.frontier.local import LocalFrontier
+    from weft.frontier.local.frontier import LocalFrontier
+    from weft.frontier.local.parts import Terms
+    from weft.frontier.overrides import Overrides
     from weft.frontier.politeness import Politeness
     from weft.frontier.retries import Retries
     from weft.frontier.scope import Selection
-    from weft.frontier.sites import Overrides
-    from weft.model import Kind
     from weft.ordering import Ordering
     from weft.ordering.opic import Opic
     from weft.ordering.priority import Priority
+    from weft.parse.directives import NOTHING_ASKED
+    from weft.parse.html import parse_html
     from weft.parse.robots_table import load
-    from weft.parse.tags import read_tags
     from weft.store.contents import Contents
     from weft.urls import UrlRules
 
+    html = b"<a href=/x><a rel=next href=y>"
+    parsed = parse_html(html, "utf-8", "http://a.example/", "weft", requisites=False, header=NOTHING_ASKED)
     with tempfile.TemporaryDirectory() as folder:
         orderings: list[Ordering] = [Priority(), Priority(), Opic()]
         for number, ordering in enumerate(orderings):
             again = number == 1
             frontier = LocalFrontier(
+                Terms(
+                    ordering=ordering,
+                    politeness=Politeness(wait=0.0),
+                    selection=Selection(),
+                    retries=Retries(),
+                    overrides=Overrides(),
+                    rules=UrlRules(),
+                    agent="weft",
+                    secret=bytes(16),
+                    capacity=1 << 10,
+                ),
                 path=Path(folder) / f"{ordering.name}.log",
                 clock=VirtualClock(),
-                ordering=ordering,
-                politeness=Politeness(wait=0.0),
-                selection=Selection(),
-                retries=Retries(),
-                overrides=Overrides(),
-                rules=UrlRules(),
-                agent="weft",
-                secret=bytes(16),
-                capacity=1 << 10,
             )
             if again:
-                frontier.recover()
+                frontier.commits.recover()
             for seed in ("http://a.example/", "http://b.example/"):
                 frontier.add_seed(seed)
             while (visit := frontier.visit()) is not None and not again:
@@ -57,15 +62,16 @@ def warm_crawl() -> None:
                 if turn is not None:
                     frontier.give_back(visit, turn)
                     turn = frontier.turn(visit)
-                    frontier.pages_of(["http://a.example/"])
-                    frontier.knows("http://a.example/")
+                    frontier.pages.numbers_of(["http://a.example/"])
+                    frontier.pages.knows("http://a.example/")
                     if turn is not None:
-                        frontier.visited(turn, Links([], [Kind.A, Kind.A], None, [1, 2]))
+                        frontier.discovery.follow(visit.site, turn, parsed)
+                        frontier.ranking.visited(turn.page, [1, 2])
                 frontier.enter(visit, "127.0.0.1")
                 frontier.leave(visit)
-            frontier.commit(marks={})
+            _warm_due(frontier.pages.due)
+            frontier.commits.commit(marks={})
             frontier.close()
-    read_tags(b"<a href=x>")
     load()
     with tempfile.TemporaryDirectory() as folder:
         for worker in (0, 1):
@@ -75,6 +81,15 @@ def warm_crawl() -> None:
             contents.mark(1)
             contents.settle(1)
             contents.close()
+
+
+def _warm_due(due: Any) -> None:
+    """What is done with pages that have a time."""
+    due.put(0, 0, 1.0, 1)
+    due.note(0, 0, due.tries(0) + due.wake(0))
+    due.put(0, 0, 0.0, 1)
+    due.wake_all(0.0)
+    due.forget(0)
 
 
 def warm_simulator() -> None:

@@ -24,10 +24,10 @@ import msgspec
 from weft.config import Settings
 from weft.directory import Plan, in_words
 from weft.frontier.blacklist import Blacklist
+from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.scope import Change, Scope, Selection, changes
 from weft.frontier.shared.contract import Found, SharedFrontier
 from weft.frontier.shared.opening import frontier_exists, open_frontier
-from weft.frontier.sites import Overrides, SiteSettings
 from weft.model import FIRST_REQUISITE, KINDS, Kind, Reason, is_named
 from weft.store.files import intact
 from weft.urls import origin_of, site_of
@@ -114,13 +114,14 @@ _FROM_NOW_ON = {"max_page_sites", "max_domain_sites", "max_wildcard_sites"}  # n
 
 def _seal(out: Path) -> None:
     """Cut off what no commit of a worker covers and seal the rest, as its next start would do."""
-    from weft.frontier.log import Commit, FrontierLog  # large, and most runs need neither
+    from weft.frontier.durable.log import Commit, FrontierLog  # large, and most runs need neither
     from weft.store.sealing import seal_leftovers
 
     for path in sorted(out.glob("workers/*/frontier.log")):
         if path.parent.name.isdigit():
-            log, last = FrontierLog(path), Commit()
+            log = FrontierLog(path)
             try:
+                last = Commit() if log.base is None else log.base.manifest.last
                 for replayed in log.replay(lambda commit: intact(out, commit.marks)):
                     last = replayed.commit
             finally:
@@ -151,7 +152,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Links:
-    """What comes in again."""
+    """The links that come in again, by the old rules and the new ones; made for one widening, and read once."""
 
     columns: JoinedColumns
     old: _Asked | None  # None: nothing was let in before

@@ -15,8 +15,9 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -26,9 +27,13 @@ from weft.clock import Clock, SystemClock
 from weft.compiled import AddressSpaceError, give_back_compiler
 from weft.config import Settings
 from weft.directory import Plan, secret_of, stored_plan
+from weft.disk import writing
 from weft.engine.asker import Asker
+from weft.engine.calls import ApplicationEndedError, Calls
 from weft.engine.descriptors import room_for
-from weft.engine.hosting import Hosted, described
+from weft.engine.hosting import Caller, Hosted, described
+from weft.engine.hosting_apart import HostedApart, Orders
+from weft.engine.making import made
 from weft.engine.marker import Marker
 from weft.engine.network import LiveNetwork
 from weft.engine.progress import Counts, Progress, Statistics
@@ -40,8 +45,9 @@ from weft.errors import WeftError
 from weft.events import Bus, Event, Fault, Fetched, OutageBegan, OutageEnded
 from weft.fetch.dns import Resolver
 from weft.fetch.transport import Transport
-from weft.frontier.local import LocalFrontier
-from weft.frontier.log import Commit
+from weft.frontier.durable.log import Commit
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.parts import Terms
 from weft.frontier.politeness import Politeness
 from weft.frontier.shared.contract import Begun, Exchanging, FrontierAwayError
 from weft.frontier.shared.opening import open_frontier
@@ -49,10 +55,12 @@ from weft.ordering.reranking import Reranking
 from weft.parse.apart import Apart
 from weft.parse.page import LARGE, Parser
 from weft.parse.robots_table import load
-from weft.parts import gate_of, oracle_of, ordering_of
+from weft.parts import gate_of, oracle_of, ordering_of, stages_of
 from weft.processes import die_with_parent
+from weft.stages.digest import DIGEST
 from weft.store.columns import without_pandas
-from weft.store.files import intact, writing
+from weft.store.files import intact
+from weft.store.gathering import gathering
 from weft.store.log import CrawlLog
 from weft.store.rotation import Rotation
 from weft.store.sealing import known_contents, seal_leftovers
@@ -88,7 +96,7 @@ async def work(
         ) from error
 
 
-async def _work(
+async def _work(  # noqa: PLR0915  one line a part
     plan: Plan,
     number: int,
     shared: Exchanging,
@@ -104,8 +112,11 @@ async def _work(
     own = out / "workers" / str(number)
     own.mkdir(parents=True, exist_ok=True)
     vitals = Vitals(own)
-    begun = _begun(shared, number, vitals, clock, max(_LONGEST, 2 * settings.watching.hung_after))
+    # Who takes over from a hung worker can be sure that it visits nobody any more.
+    lease = max(settings.watching.hung_after / 2, 3 * settings.limits.commit_every)
+    begun_at, begun = _begun(shared, number, vitals, clock, max(_LONGEST, 2 * settings.watching.hung_after), lease)
     chance = random.Random(f"{settings.running.random_seed} {number} {clock.wall()}")
+    stages = stages_of(plan)
     store = Store(
         out,
         settings.storing,
@@ -115,32 +126,40 @@ async def _work(
         worker=number,
         pulse=vitals.beat,
         clock=clock,
+        digest=DIGEST.called,
+        stages=[stage.fills for stage in stages.stages],
+        say=say,
     )
-    frontier = _local_frontier(plan, settings, politeness, own / "frontier.log", secret, clock, store.note_url)
+    frontier = _local_frontier(plan, settings, politeness, own / "frontier.log", secret, clock, store.note_url, say)
     bus = Bus()
     rotation = Rotation(settings.storing.log_bytes, settings.storing.log_keep, clock)
     bus.subscribe(_Faults(out / "log" / "faults.log", clock, say, rotation).on_event, Fault)
-    last = frontier.recover(begun, lambda commit: intact(out, commit.marks), _Pulse(shared, number, vitals, clock).beat)
-    if frontier.behind:
-        frontier.keep(shared.held(number))
+    last = frontier.commits.recover(
+        begun, lambda commit: intact(out, commit.marks), _Pulse(shared, number, vitals, clock).beat
+    )
+    if frontier.exchanges.mail.behind:
+        frontier.exchanges.keep(shared.held(number))
     _tell_of_losses(frontier, bus)
     _take_up(out, last, store, number)
-    store.before = frontier.number
+    store.before = frontier.exchanges.mail.number
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
-    frontier.spent = progress.counts.pages
-    frontier.restore_refusals(progress.counts.refused)
-    frontier.found.unwanted = progress.begin(settings.selection.max_bytes_page, frontier.scope.wanted)
-    log = CrawlLog(out / "log" / "crawl.log", rotation)  # of all workers: a write at the end of a file is whole
+    frontier.pace.spent = progress.counts.pages
+    frontier.discovery.restore_refusals(progress.counts.refused)
+    frontier.discovery.unwanted = progress.begin(settings.selection.max_bytes_page, frontier.scope.wanted)
+    # Of all workers: a write at the end of a file is whole.
+    log = CrawlLog(out / "log" / "crawl.log", rotation, settings.storing.log)
     bus.subscribe(progress.on_event)
     bus.subscribe(log.on_event, Fetched)
     bus.subscribe(lambda event: _tell_of_outages(event, say), OutageBegan, OutageEnded)
-    apart = Apart(settings.reading, settings.identity.product)
+    apart = Apart(settings.reading, settings.identity.product, stages=stages.orders)
     marker = Marker(own / "reading")
-    resolver = Resolver(loop, clock, settings.naming)
+    resolver = Resolver(loop, clock, settings.naming, on_answer=progress.counts.resolved)
     transport = Transport(loop, clock, settings.fetching)
+    calls = Calls(own) if plan.chosen else None
+    application = None if calls is None else _application(plan, settings, bus, clock, calls)
     wires = Wires(
         clock=clock,
-        network=LiveNetwork(transport, resolver, settings.fetching, chance),
+        network=LiveNetwork(transport, resolver, settings.fetching, chance, clock),
         frontier=frontier,
         parser=Parser(settings.reading, settings.identity.product, largest=LARGE),
         apart=apart,
@@ -159,14 +178,11 @@ async def _work(
         bus=bus,
         progress=progress,
         politeness=politeness,
-        application=None
-        if plan.application is None
-        else Hosted(plan.application, bus, strict=settings.running.strict_application),
+        application=application,
+        stages=stages,
         verify_tls=settings.fetching.verify_tls,
         obey_noarchive=settings.storing.obey_noarchive,
     )
-    # Who takes over from a hung worker can be sure that it visits nobody any more.
-    lease = max(settings.watching.hung_after / 2, 3 * settings.limits.commit_every)
     worker = Worker(
         number,
         wires,
@@ -175,8 +191,11 @@ async def _work(
         shared,
         sync=settings.storing.sync,
         lease=lease,
+        begun_at=begun_at,
         beat=vitals.beat,
         say=say,
+        tell=vitals.tell,
+        gathered=partial(gathering, out, settings.storing) if settings.storing.store else None,
     )
 
     def tick(statistics: Statistics) -> None:
@@ -185,16 +204,35 @@ async def _work(
         if statistics.counts.pages >= _LOADED:
             give_back_compiler()
 
-    try:
-        await worker.run(tick, stopping)
-    finally:
-        apart.stop()
-        marker.close()
-        transport.stop()
-        await resolver.stop()
-        log.close()
-        frontier.close()
+    with ExitStack() as left:
+        left.callback(frontier.close)
+        left.callback(log.close)
+        left.callback(transport.stop)
+        left.callback(marker.close)
+        if calls is not None:
+            left.callback(calls.close)
+        if isinstance(application, HostedApart):
+            left.callback(application.stop)
+        left.callback(apart.stop)
+        try:
+            await worker.run(tick, stopping)
+        finally:
+            await resolver.stop()
     return worker.why
+
+
+def _application(plan: Plan, settings: Settings, bus: Bus, clock: Clock, calls: Calls) -> Hosted | HostedApart:
+    """The application of a worker: the object that was given, or one that is made, here or in a process of its own."""
+    running = settings.running
+    if plan.application is None and running.application_apart:
+        options = list(running.application_options)
+        orders = Orders(running.application, options, settings.reading, settings.identity.product)
+        seconds = running.application_seconds
+        return HostedApart(orders, bus, strict=running.strict_application, seconds=seconds, calls=calls)
+    application, name = plan.application, type(plan.application).__name__
+    if application is None:
+        application, name = made(running.application, running.application_options), running.application
+    return Hosted(Caller(application, name, clock.wall), bus, strict=running.strict_application, calls=calls)
 
 
 def _local_frontier(
@@ -205,28 +243,33 @@ def _local_frontier(
     secret: bytes,
     clock: Clock,
     note: Callable[[int, str], None],
+    say: Callable[[str], None],
 ) -> LocalFrontier:
     """A worker's own frontier, as it is before its log is read."""
     return LocalFrontier(
+        Terms(
+            ordering=ordering_of(plan),
+            politeness=politeness,
+            selection=settings.selection,
+            retries=settings.retries,
+            overrides=settings.overrides,
+            rules=settings.urls,
+            agent=settings.identity.product,
+            secret=secret,
+            reranking=Reranking(
+                pages=settings.running.rerank,
+                delay=settings.running.rerank_delay,
+                iterations=settings.running.rerank_iterations,
+            ),
+            oracle=oracle_of(plan, secret),
+            seed=settings.running.random_seed,
+            private=plan.private,
+            checkpoint_after=settings.limits.checkpoint_bytes,
+        ),
         path=path,
         clock=clock,
-        ordering=ordering_of(plan),
-        politeness=politeness,
-        selection=settings.selection,
-        retries=settings.retries,
-        overrides=settings.overrides,
-        rules=settings.urls,
-        agent=settings.identity.product,
-        secret=secret,
         note=note,
-        reranking=Reranking(
-            pages=settings.running.rerank,
-            delay=settings.running.rerank_delay,
-            iterations=settings.running.rerank_iterations,
-        ),
-        oracle=oracle_of(plan, secret),
-        seed=settings.running.random_seed,
-        private=plan.private,
+        say=say,
     )
 
 
@@ -247,11 +290,11 @@ def _tell_of_outages(event: Event, say: Callable[[str], None]) -> None:
 
 def _tell_of_losses(frontier: LocalFrontier, bus: Bus) -> None:
     """Say what was found amiss when the log was read back."""
-    if frontier.lost:
-        said = f"commits were lost; these sites are visited again: {', '.join(frontier.lost)}"
+    if frontier.commits.lost:
+        said = f"commits were lost; these sites are visited again: {', '.join(frontier.commits.lost)}"
         bus.report(WeftError(said), "after a crash")
-    if frontier.set_back:
-        said = f"the machine's clock went back by {frontier.set_back:.0f} s; waits are counted as if no time had passed"
+    if set_back := frontier.commits.set_back:
+        said = f"the machine's clock went back by {set_back:.0f} s; waits are counted as if no time had passed"
         bus.report(WeftError(said), "the clock")
 
 
@@ -298,12 +341,15 @@ def _warcinfo(settings: Settings, out: Path) -> dict[str, str]:
     return {name: " ".join(value.split()) for name, value in info.items() if value}
 
 
-def _begun(shared: Exchanging, number: int, vitals: Vitals, clock: Clock, longest: float) -> Begun:
-    """Begin, as soon as the global frontier answers; it is waited for so long."""
+def _begun(
+    shared: Exchanging, number: int, vitals: Vitals, clock: Clock, longest: float, lease: float
+) -> tuple[float, Begun]:
+    """Begin, as soon as the global frontier answers; it is waited for so long. When it was asked, and its answer."""
     until = clock.now() + longest
     while True:
+        asked = clock.elapsed()
         try:
-            return shared.begin(number)
+            return asked, shared.begin(number, lease)
         except FrontierAwayError:
             if clock.now() > until:
                 raise
@@ -377,6 +423,9 @@ def main(arguments: list[str]) -> int:
     except WeftError as error:
         say(str(error))
         return error.exit_code
+    except ApplicationEndedError as error:  # the watchdog starts another
+        say(str(error))
+        return _FAULT
     except Exception as error:  # noqa: BLE001  an internal error: the watchdog starts another
         traceback.print_exc()
         say(described(error))

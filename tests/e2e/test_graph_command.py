@@ -93,8 +93,8 @@ def test_graph__bad_input_leaves_nothing_behind(tmp_path: Path) -> None:
         done = weft("graph", *command, tmp_path)
         assert done.returncode == 2
         assert "there is no graph here" in done.stderr
-    assert "not a graph" in weft("graph", "import", pages, links, "--out", tmp_path).stderr
-    assert "not a graph" in weft("graph", "generate", "--out", tmp_path).stderr
+    assert "no earlier graph" in weft("graph", "import", pages, links, "--out", tmp_path).stderr
+    assert "no earlier graph" in weft("graph", "generate", "--out", tmp_path).stderr
 
 
 def test_graph__generated_is_what_the_testbed_serves(tmp_path: Path) -> None:

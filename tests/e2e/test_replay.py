@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.crawling import crawl, make_web, rows
+from tests.patience import PATIENCE
 
 from weft.store.warc import base32
 from weft.testbed.bed import serving
@@ -41,7 +42,7 @@ class Replay:
 
     def get(self, url: str) -> tuple[int, str, bytes]:
         """A page as it was stored: status, content type, payload."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             # Without this pywb undoes content codings for us, and the payload would not be the stored one.
             connection.request("GET", f"/crawl/2id_/{url}", headers={"Accept-Encoding": "gzip, deflate"})

@@ -7,7 +7,6 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
 from tests.commands import completed
 
 from weft.reproduce.report import read_values, write_docs
@@ -20,7 +19,6 @@ def weft(*arguments: str) -> subprocess.CompletedProcess[str]:
     return completed(*arguments)
 
 
-@pytest.mark.timeout(120)
 def test_reproduce__writes_a_whole_report(tmp_path: Path) -> None:
     """Every value has a verdict, every figure a file, and the same becomes a page of documentation."""
     out = tmp_path / "report"
@@ -48,7 +46,7 @@ def test_reproduce__refuses_before_it_begins(tmp_path: Path) -> None:
     """A place that is taken, a directory that is not there, a web that is too small."""
     (tmp_path / "mine.txt").write_text("mine")
     for arguments, said in (
-        (["--out", str(tmp_path)], "something else"),
+        (["--out", str(tmp_path)], "holds no earlier report"),
         (["--out", str(tmp_path / "new"), "--data", str(tmp_path / "none")], "no such directory"),
         (["--out", str(tmp_path / "new"), "--pages", "5"], "too small"),
     ):

@@ -61,7 +61,7 @@ def test_simulate__several_orderings_side_by_side(graph: Path, tmp_path: Path) -
 
 def test_simulate__all_says_what_it_leaves_out(graph: Path, tmp_path: Path) -> None:
     """Orderings that need scores of an earlier crawl are named, with the option that gives them, wherever one looks."""
-    needing = [name for name in ordering_names() if "old" in getattr(ordering_named(name), "needs", ())]
+    needing = [name for name in ordering_names() if "old" in ordering_named(name).needs]
     assert needing
     done = weft("simulate", graph, "--ordering", "all", "--most-pages", "50", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
@@ -108,7 +108,7 @@ def test_messages__name_options_that_there_are() -> None:
             except UsageError as error:
                 said["simulate"].append(str(error))
         try:
-            Oracle().check(name, tuple(getattr(ordering, "needs", ())))
+            Oracle().check(name, ordering.needs)
         except UsageError as error:
             said["crawl"].append(str(error))
     for command, messages in said.items():

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.patience import PATIENCE
 
 from weft.app import usable_seeds
 from weft.cli import main
@@ -70,7 +71,7 @@ def found(log: Path) -> Path:
     """What a plain analysis of it has found, by the command as it is installed."""
     out = log.parent / "found"
     command = [sys.executable, "-m", "weft", "temporal", "analyse", str(log), "--out", str(out), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == json.loads((out / "summary.json").read_text())
     return out
@@ -296,7 +297,7 @@ def test_temporal__killed_in_the_middle(found: Path, log: Path, tmp_path: Path) 
     command = [sys.executable, "-m", "weft", "temporal", "analyse", str(log), str(pipe), "--out", str(out)]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         begun = tmp_path / ".out.new"
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not begun.exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)

@@ -185,7 +185,9 @@ def served(pages: dict[str, Answer], address: str) -> Iterator[Site]:
             asked.append(self.path)
             body, kind, status, headers = pages.get(self.path, _NO_PAGE)
             self.send_response(status)
-            for name, value in (("Content-Type", kind), ("Content-Length", str(len(body))), *headers):
+            given = {name for name, _ in headers}
+            usual = (("Content-Type", kind), ("Content-Length", str(len(body))))
+            for name, value in (*(each for each in usual if each[0] not in given), *headers):
                 self.send_header(name, value)
             self.end_headers()
             try:

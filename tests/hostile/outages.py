@@ -26,14 +26,15 @@ from weft.engine.wires import Wires
 from weft.events import Bus, Event, Fetched, OutageBegan, OutageEnded
 from weft.fetch.dns import Answer
 from weft.fetch.transport import Connection, Request
-from weft.frontier.local import LocalFrontier
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.parts import Terms
+from weft.frontier.local.visit import Visit
+from weft.frontier.overrides import Overrides
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
-from weft.frontier.schedule import Visit
 from weft.frontier.scope import Selection
 from weft.frontier.shared.contract import Limits
 from weft.frontier.shared.opening import create_frontier, open_frontier
-from weft.frontier.sites import Overrides
 from weft.model import Kind, Page, Reason
 from weft.ordering.breadth_first import BreadthFirst
 from weft.parse.options import Reading
@@ -246,19 +247,21 @@ class Crawl:
         self.shared.prepare(1, Limits(max_pages=None))
         politeness = Politeness()
         self.frontier = LocalFrontier(
+            Terms(
+                ordering=BreadthFirst(),
+                politeness=politeness,
+                selection=Selection(scope="all", max_depth=1000, max_depth_dynamic=1000),
+                retries=Retries(),
+                overrides=Overrides(),
+                rules=UrlRules(),
+                agent="weft",
+                secret=bytes(16),
+                capacity=1 << 14,
+            ),
             path=self._folder / "frontier.log",
             clock=clock,
-            ordering=BreadthFirst(),
-            politeness=politeness,
-            selection=Selection(scope="all", max_depth=1000, max_depth_dynamic=1000),
-            retries=Retries(),
-            overrides=Overrides(),
-            rules=UrlRules(),
-            agent="weft",
-            secret=bytes(16),
-            capacity=1 << 14,
         )
-        self.frontier.recover(self.shared.begin(0))
+        self.frontier.commits.recover(self.shared.begin(0))
         bus = Bus()
         bus.subscribe(lambda event: self.events.append((clock.now(), event)))
         progress = Progress(clock)
@@ -322,11 +325,11 @@ class Crawl:
 
     def _exchange(self) -> None:
         frontier = self.frontier
-        frontier.commit(marks={})
-        report = frontier.report(0, wants=frontier.wants)
+        frontier.commits.commit(marks={})
+        report = frontier.exchanges.report(0, wants=frontier.exchanges.wants)
         report = msgspec.structs.replace(report, idle=report.idle and self.loop.idle)
         orders = self.shared.exchange(report)
-        frontier.obey(orders)
+        frontier.exchanges.obey(orders)
         self.over = orders.over
         self.loop.pump()
 
@@ -342,7 +345,7 @@ class Crawl:
 
     def pages_given_up(self) -> int:
         """Pages that were not had: each by itself, or with its site."""
-        return sum(self.given_up().values()) + self.frontier.refusals().get("site-failed", 0)
+        return sum(self.given_up().values()) + self.frontier.discovery.refusals().get("site-failed", 0)
 
     def _finals(self) -> list[Fetched]:
         kinds = (event for _, event in self.events if isinstance(event, Fetched))
@@ -367,5 +370,5 @@ class Crawl:
 
     def blamed(self) -> list[str]:
         """Sites that something is counted against."""
-        sites = [self.frontier.site(number) for number in self.frontier.found.numbers.values()]
+        sites = [self.frontier.sites[number] for number in self.frontier.sites.numbers.values()]
         return [site.name for site in sites if site.failures or site.set_aside or site.second_chance]

@@ -16,7 +16,7 @@ from weft.app import run
 from weft.config import Settings
 from weft.directory import Plan
 from weft.engine.progress import Counts
-from weft.frontier.log import FrontierLog
+from weft.frontier.durable.log import FrontierLog
 from weft.model import Reason
 
 _SETTINGS = {"scope": "all", "wait": 0.0, "retry_pauses": [0.1], "max_depth": 3}

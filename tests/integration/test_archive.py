@@ -21,7 +21,7 @@ from warcio.archiveiterator import ArchiveIterator
 from weft.errors import WeftError
 from weft.events import Fetched
 from weft.fetch.headers import parse_head
-from weft.model import Kind, Outcome, Page, Parsed, Turn
+from weft.model import NO_ID, Kind, Outcome, Page, PageNumber, Parsed, Turn, UrlId
 from weft.store.files import SETTLED, intact
 from weft.store.reading import CrawlFiles
 from weft.store.store import Store
@@ -78,7 +78,7 @@ class Archive:
         status, _, headers = parse_head(head.splitlines(keepends=True))
         wall = WALL + number
         page = Page(url, status, None, REQUEST, head, headers, body, "", "192.0.2.1", "", wall, wall, 0.1, closed=False)
-        turn = Turn(number, number, url, 1, Kind.A, 0, 1)
+        turn = Turn(PageNumber(number), UrlId(number), url, 1, Kind.A, NO_ID, 1)
         stored = self.store.archive(turn, page, cut=cut)
         outcome = Outcome(turn, page, PARSED, None, cut=cut)
         self.store.note_page(Fetched(outcome, "site.test", 1, stored.digest, duplicate=False), stored)
@@ -86,6 +86,7 @@ class Archive:
     def commit(self) -> None:
         """Write everything and close what is full, as a commit does."""
         self.store.mark()
+        self.store.sync(durable=False)
         self.commits += 1
         self.store.roll()
 

@@ -22,14 +22,14 @@ from weft.clock import SystemClock
 from weft.config import Settings
 from weft.directory import Plan
 from weft.engine import conclusion, outcome
-from weft.frontier import robots as robots_files
-from weft.frontier import schedule
 from weft.frontier.blacklist import Blacklist
-from weft.frontier.discovery import Discovery
-from weft.frontier.local import LocalFrontier
+from weft.frontier.local import robots as robots_files
+from weft.frontier.local import schedule
+from weft.frontier.local.discovery import Discovery
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.robots import RobotsFiles
+from weft.frontier.local.schedule import Schedule
 from weft.frontier.politeness import Throttle
-from weft.frontier.robots import RobotsFiles
-from weft.frontier.schedule import Schedule
 from weft.manage import managing
 from weft.parse.robots import Robots, parse_robots
 from weft.testbed.bed import serving
@@ -115,7 +115,7 @@ def follow_nofollow(patch: Patch) -> None:
     follow = Discovery.follow
 
     def all_of_them(self: Discovery, site: Any, turn: Any, parsed: Any, **others: Any) -> Any:
-        parsed = msgspec.structs.replace(parsed, links=parsed.links + parsed.nofollow, nofollow=[])
+        parsed = msgspec.structs.replace(parsed, links=[*parsed.links, *parsed.nofollow], nofollow=[])
         return follow(self, site, turn, parsed, **others)
 
     patch.setattr(Discovery, "follow", all_of_them)

@@ -42,7 +42,6 @@ RATE = 100  # pages a second of a worker, at most: the crawl lasts longer than t
 
 
 @pytest.mark.restarts
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("kills", "sites", "pages", "ordering"),
     [
@@ -60,11 +59,11 @@ def test_kills__nothing_is_lost_and_nothing_twice(
         command = command_for(
             bed, out, "--wait", str(WAIT), "--per-visit", "5", "--workers", "2", "--commit-every", str(COMMIT)
         )
-        command += ["--speed", f"{2 * RATE} pages/s", "--ordering", ordering]
+        command += ["--speed", f"{2 * RATE} pages/s", "--ordering", ordering, "--checkpoint-bytes", "30000"]
         siege = Siege(command, tmp_path / "output.txt")
         try:
             assault(siege, bed, chance, kills=kills, pages=pages)
-            code = siege.finish(600)
+            code = siege.finish()
         finally:
             siege.close()
         assert code == 0, (tmp_path / "output.txt").read_text(encoding="utf-8", errors="replace")[-2000:]
@@ -85,9 +84,9 @@ POINTS = [
     ),
     pytest.param("weft.store.store:Store.sync", 2, "before", id="packed, outputs not synced", marks=pytest.mark.soak),
     pytest.param("weft.store.store:Store.sync", 2, "after", id="outputs synced, no record", marks=pytest.mark.soak),
-    pytest.param("weft.frontier.log:write_all", 2, "half", id="half of a record"),
+    pytest.param("weft.frontier.durable.log:write_all", 2, "half", id="half of a record"),
     pytest.param("weft.store.files:write_all", 8, "half", id="half of an output", marks=pytest.mark.soak),
-    pytest.param("weft.frontier.local:LocalFrontier.write", 2, "after", id="record written, not handed over"),
+    pytest.param("weft.frontier.local.commits:Commits.write", 2, "after", id="record written, not handed over"),
     pytest.param(f"{GLOBAL}.exchange", 2, "before", id="before the hand-over", marks=pytest.mark.soak),
     pytest.param("weft.frontier.shared.sqlite_exchange:apply_batch", 1, "after", id="inside the hand-over"),
     pytest.param(
@@ -95,7 +94,7 @@ POINTS = [
     ),
     pytest.param(f"{GLOBAL}.exchange", 3, "after", id="handed over, orders not taken in"),
     pytest.param(
-        "weft.frontier.local:LocalFrontier.obey",
+        "weft.frontier.local.exchanges:Exchanges.obey",
         2,
         "after",
         id="orders taken in, not committed",
@@ -113,7 +112,7 @@ POINTS = [
         "weft.engine.worker:Worker.finish", 1, "before", id="done, last commit not made", marks=pytest.mark.soak
     ),
     pytest.param(
-        "weft.frontier.local:LocalFrontier.written", 1, "after", id="first commit only", marks=pytest.mark.soak
+        "weft.frontier.local.commits:Commits.written", 1, "after", id="first commit only", marks=pytest.mark.soak
     ),
 ]
 
@@ -125,11 +124,39 @@ def _doomed(small: Bed, folder: Path, points: list[tuple[str, int, str]]) -> Pat
     return out
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("point", "call", "when"), POINTS)
 def test_windows__one_by_one(point: str, call: int, when: str, small: Bed, tmp_path: Path) -> None:
     """A worker dies at exactly this point, is restarted by the watchdog, and nothing shows in what is stored."""
     check_stored(small, _doomed(small, tmp_path, [(point, call, when)]))
+
+
+# The same of a checkpoint: the logs are closed after a few commits.
+CHECKPOINT = [
+    pytest.param(
+        "weft.frontier.durable.log:FrontierLog._begin", 1, "before", id="log to be closed", marks=pytest.mark.soak
+    ),
+    pytest.param("weft.frontier.durable.log:rename", 1, "before", id="log closed, the next one without its name"),
+    pytest.param("weft.frontier.durable.log:FrontierLog._begin", 1, "after", id="log closed", marks=pytest.mark.soak),
+    pytest.param("weft.frontier.local.rolling:Rolling._take_up", 1, "before", id="checkpoint made, not taken up"),
+    pytest.param(
+        "weft.frontier.durable.log:FrontierLog.adopt", 1, "after", id="taken up, not told", marks=pytest.mark.soak
+    ),
+    pytest.param("weft.frontier.durable.log:FrontierLog.retire", 1, "after", id="taken up, nothing removed"),
+    pytest.param(
+        "weft.frontier.durable.log:FrontierLog.tidy", 2, "before", id="before it is removed", marks=pytest.mark.soak
+    ),
+    pytest.param("weft.frontier.durable.log:FrontierLog.tidy", 2, "after", id="the log before is removed"),
+]
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(("point", "call", "when"), CHECKPOINT)
+def test_windows__of_a_checkpoint(point: str, call: int, when: str, small: Bed, tmp_path: Path) -> None:
+    """A worker dies while its log becomes a checkpoint, and nothing shows in what is stored."""
+    out = tmp_path / "crawl"
+    assert run_doomed(small, out, [(point, call, when)], checkpoint_bytes=15_000, speed="40 pages/s") == 1
+    check_stored(small, out)
+    assert list(out.glob("workers/*/frontier-*.checkpoint"))
 
 
 RECOVERY = [
@@ -142,16 +169,14 @@ RECOVERY = [
 ]
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("point", "call", "when"), RECOVERY)
 def test_recovery__may_die_too(point: str, call: int, when: str, small: Bed, tmp_path: Path) -> None:
     """A worker dies, and so does the one that takes up what it left; the third finds everything."""
-    first = ("weft.frontier.local:LocalFrontier.write", 6, "after")
+    first = ("weft.frontier.local.commits:Commits.write", 6, "after")
     check_stored(small, _doomed(small, tmp_path, [first, (point, call, when)]))
 
 
 @pytest.mark.faults
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("failures", [3, pytest.param(20, marks=pytest.mark.soak)])
 def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) -> None:
     """All processes end and the tails of all files are damaged: the crawl goes on and stores every page once."""
@@ -173,7 +198,7 @@ def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) ->
                 # Whether commits are lost is a matter of chance and of the moment: the last time they surely are.
                 damaged += lose_power(out, chance, surely=happened == failures)
                 siege.start()
-            code = siege.finish(600)
+            code = siege.finish()
         finally:
             siege.close()
         assert code == 0, (tmp_path / "output.txt").read_text(encoding="utf-8", errors="replace")[-2000:]
@@ -199,7 +224,7 @@ def test_politeness__of_four_workers_across_restarts(tmp_path: Path) -> None:
                 before = len(bed.log())
                 wait_until(lambda before=before: len(bed.log()) > before + 250 or siege.over, "the crawl stands still")
                 siege.kill(whom, chance)
-            assert siege.finish(100) == 0
+            assert siege.finish() == 0
         finally:
             siege.close()
         visits = visits_of(bed.log())
@@ -220,7 +245,7 @@ def test_watchdog__restarts_a_worker_that_hangs(small: Bed, tmp_path: Path) -> N
         before = siege.workers()
         os.kill(before[0], signal.SIGSTOP)
         wait_until(lambda: not alive(before[0]), "the worker that hangs is still there")
-        assert siege.finish(100) == 0
+        assert siege.finish() == 0
     finally:
         siege.close()
     assert "no sign of life" in (tmp_path / "output.txt").read_text(encoding="utf-8", errors="replace")

@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 from fastwarc.warc import ArchiveIterator
 from tests.crawling import crawl, digests_of, make_web, rows, settings_for
+from tests.patience import PATIENCE
 from warcio.checker import Checker
 
 from weft.app import run
 from weft.directory import Plan
-from weft.frontier.local import LocalFrontier
+from weft.frontier.local.commits import Commits
 from weft.model import Reason
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN, Options
@@ -207,13 +208,12 @@ def _lines(log: Path) -> int:
 
 
 def _stop_after(process: subprocess.Popen[bytes], log: Path, lines: int) -> None:
-    deadline, before = time.monotonic() + 60, _lines(log)
+    deadline, before = time.monotonic() + PATIENCE, _lines(log)
     while time.monotonic() < deadline and _lines(log) < before + lines:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
 
 
-@pytest.mark.timeout(150)
 @pytest.mark.parametrize(
     "stops",
     [
@@ -235,7 +235,7 @@ def test_resume__after_clean_stops_nothing_is_lost_and_nothing_twice(
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
             if lines is not None:
                 _stop_after(process, out / "log" / "crawl.log", lines)
-            output, _ = process.communicate(timeout=120)
+            output, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, output
         stopped += b"Stopped." in output
         assert not list(out.rglob("*.open")), "what is stopped is sealed"
@@ -252,7 +252,7 @@ def test_commit__that_fails_ends_the_crawl(plain: Bed, tmp_path: Path, monkeypat
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("no commit today")
 
-    monkeypatch.setattr(LocalFrontier, "write", fail)
+    monkeypatch.setattr(Commits, "write", fail)
     with pytest.raises(RuntimeError, match="no commit today"):
         crawl(plain, tmp_path / "crawl", wait=30.0)
 

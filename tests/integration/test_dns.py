@@ -142,7 +142,7 @@ async def test_negative__answers_are_kept_too() -> None:
     async with bench({("empty.test", A): NOERROR, ("empty.test", AAAA): NOERROR}, dns_negative=300.0) as dns:
         for host in ("missing.test", "empty.test"):
             answer = await dns.ask(host)
-            assert answer == Answer((), Reason.DNS_NOT_FOUND, 1300.0)
+            assert answer == Answer((), Reason.DNS_NOT_FOUND, 1300.0, unregistered=host == "missing.test")
             questions = dns.resolver.questions
             assert await dns.ask(host) == answer
             assert dns.resolver.questions == questions

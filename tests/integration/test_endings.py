@@ -80,6 +80,8 @@ def test_finished_crawl__says_that_nothing_was_left_to_do(bed: Bed, tmp_path: Pa
     second = crawling(bed, out, "--max-url", "40")
     assert (second["why"], second["fetched"], second["refused"]) == ("done", 0, first["refused"])
     assert "Nothing was left to do" in said(*command_for(bed, out, "--wait", "0", "--max-url", "40")[3:])
+    three = said(*command_for(bed, out, "--wait", "0", "--max-url", "40", "--workers", "3", "--json")[3:])
+    assert json.loads(three)["sites"] == first["sites"] > 0, "sites that are with no worker any more count as before"
 
 
 def test_stop__is_an_end_by_its_own_name(bed: Bed, tmp_path: Path) -> None:
@@ -90,7 +92,7 @@ def test_stop__is_an_end_by_its_own_name(bed: Bed, tmp_path: Path) -> None:
         log = out / "log" / "crawl.log"
         wait_until(lambda: log.exists() and log.stat().st_size > 0, "no page")
         said("stop", str(out))
-        assert siege.finish(60) == 0
+        assert siege.finish() == 0
     finally:
         siege.close()
     output = (tmp_path / "output.txt").read_text(encoding="utf-8")
@@ -129,7 +131,7 @@ def test_site__that_is_down_is_an_error_while_it_happens(nobody: str, tmp_path: 
         wait_until(lambda: "connect-refused" in said("explain", str(out), nobody), "nothing is explained")
     finally:
         siege.process.send_signal(signal.SIGTERM)
-        siege.finish(60)
+        siege.finish()
 
 
 def test_application__hears_of_a_seed_that_could_not_be_had(nobody: str, tmp_path: Path) -> None:
@@ -159,7 +161,7 @@ def test_restart__is_told_in_summary_status_and_log(bed: Bed, tmp_path: Path) ->
         wait_until(lambda: log.exists() and len(siege.workers()) == 2, "no workers")
         siege.workers_killed += 1
         subprocess.run(["kill", "-9", str(siege.workers()[0])], check=True)
-        assert siege.finish(100) == 0
+        assert siege.finish() == 0
     finally:
         siege.close()
     output = (tmp_path / "output.txt").read_text(encoding="utf-8")

@@ -14,10 +14,11 @@ from examples.news_section import NewsSection
 from examples.random_walk import RandomWalk
 from examples.two_applications import Hosts, Shallow
 from tests.crawling import make_web, rows
+from tests.patience import PATIENCE
 
 import weft
 from weft.testbed.bed import Bed, serving
-from weft.testbed.options import PLAIN
+from weft.testbed.options import PLAIN, Options
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,6 +69,16 @@ def test_random_walk__takes_its_steps(bed: Bed, tmp_path: Path) -> None:
     assert set(walk.visits) <= set(fetched)
 
 
+def test_random_walk__loses_no_walker_on_dead_hosts_and_redirects(tmp_path: Path) -> None:
+    """On a web with every kind of failure: all steps are taken, though pages fail, redirect and are refused."""
+    with serving(make_web(Options(sites_per_address=1, hang_s=60.0, retry_after_s=1), sites=12, pages=150)) as rough:
+        seeds = [*rough.seeds()[:2], "http://nowhere.invalid/"]
+        walk = RandomWalk(seeds, steps=400)
+        run(rough, tmp_path / "walk", walk, seeds, timeout=1.0, retry_pauses=[0.05], sitemaps=False, contact="a@b.test")
+    assert (walk.steps, sum(walk.visits.values())) == (0, 400)
+    assert walk.visits["http://nowhere.invalid/"] > 0
+
+
 def test_two_applications__share_one_system(bed: Bed, tmp_path: Path) -> None:
     """Each is told of what it asked for; what both asked for is fetched once."""
     hosts = Hosts()
@@ -85,14 +96,14 @@ def test_ten_lines__of_the_documentation_run(bed: Bed, tmp_path: Path) -> None:
     code = "\n".join(line[4:] for line in weft.__doc__.splitlines() if line.startswith("    "))
     code = code.replace("https://example.org/", bed.seeds()[0]).replace('out="example"', f'out="{tmp_path / "ten"}"')
     code = code.replace("max_pages=100", f'max_pages=20, dns=["{bed.dns}"], allow_address=["127.0.0.0/8"], wait=0')
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE)
     assert len(done.stdout.splitlines()) == 20
 
 
 def test_first_crawl__is_what_make_crawl_runs(tmp_path: Path) -> None:
     """The first crawl is complete and prints where the results lie and what to try next."""
     command = [sys.executable, str(ROOT / "examples" / "first_crawl.py"), str(tmp_path / "first"), "--quick"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=110)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE)
     assert "The crawl is complete." in done.stdout
     assert "try next" in done.stdout
     assert rows(tmp_path / "first", "count(*)", "status = 200")[0][0] > 100

@@ -66,7 +66,7 @@ def test_workers__do_their_part_beside_load(bed: Bed, tmp_path: Path, run: int) 
         for pid in later:
             time.sleep(APART)
             os.kill(pid, signal.SIGCONT)
-        wait_until(lambda: siege.over, "the crawl does not end", 600.0)
+        wait_until(lambda: siege.over, "the crawl does not end")
         assert siege.finish(1) == 0, output.read_text(encoding="utf-8")
     finally:
         siege.close()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.crawling import rows
 from tests.logging_in import PASSWORD, Login, LogsIn, login_site
+from tests.patience import PATIENCE
 from warcio.archiveiterator import ArchiveIterator
 
 import weft
@@ -36,7 +37,7 @@ def start(site: Login, out: Path, *options: str) -> subprocess.Popen[str]:
 
 def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
     """What the process had to say."""
-    said, _ = process.communicate(timeout=100)
+    said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     found: dict[str, Any] = json.loads(said)
     return found
@@ -44,7 +45,7 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 def dies(process: subprocess.Popen[str]) -> bool:
     """Does the process end by being killed?"""
-    process.communicate(timeout=100)
+    process.communicate(timeout=PATIENCE)
     return process.returncode == -signal.SIGKILL
 
 
@@ -101,7 +102,9 @@ def test_post__that_may_be_repeated_is_sent_again(site: Login, tmp_path: Path) -
     assert site.posts == 2
 
 
-@pytest.mark.parametrize("point", ["weft.frontier.special:Specials.intend", "weft.frontier.special:Specials.sending"])
+@pytest.mark.parametrize(
+    "point", ["weft.frontier.local.specials:Specials.intend", "weft.frontier.local.specials:Specials.sending"]
+)
 def test_post__killed_before_it_is_sent_is_never_sent_twice(site: Login, tmp_path: Path, point: str) -> None:
     """Before the intention is on disk nothing was sent, so it is sent then; behind that it counts as sent."""
     assert dies(start(site, tmp_path / "out", point))
@@ -120,6 +123,42 @@ def test_post__whose_answer_does_not_come_is_not_tried_again(site: Login, tmp_pa
     weft.crawl(site.url, tmp_path / "out", application=application, **QUICK)
     assert site.posts == 1
     assert application.lost == [(f"{site.url}login", "no-answer")]
+
+
+@pytest.mark.parametrize("lets_go", [False, True])
+def test_post__is_the_first_request_of_its_connection(site: Login, tmp_path: Path, lets_go: bool) -> None:
+    """Also where connections are kept for many pages, and where the server lets go of them in silence: a GET is asked
+    again then, and a POST never comes to be on such a connection.
+    """
+    site.lets_go = lets_go
+    application = LogsIn()
+    weft.crawl(site.url, tmp_path / "out", application=application, per_visit=10, **QUICK)
+    assert application.titles == ["Log in", "Home", "Private /private/1", "Private /private/2"]
+    assert application.lost == []
+    (at,) = (number for number, each in enumerate(site.asked) if each.startswith("POST"))
+    assert site.peers.index(site.peers[at]) == at
+    assert len(set(site.peers)) < len(site.peers), "pages do share connections"
+
+
+def test_post__that_is_moved_is_sent_once_more_to_its_new_place(site: Login, tmp_path: Path) -> None:
+    """307 asks for the same request elsewhere: method, body and headers; there it is sent once, too."""
+    site.moved = {"/login": "/enter"}
+    application = LogsIn()
+    weft.crawl(site.url, tmp_path / "out", application=application, **QUICK)
+    form = f"user=me&password={PASSWORD}"
+    assert [each for each in site.asked if each.startswith("POST")] == [f"POST /login {form}", f"POST /enter {form}"]
+    assert application.titles == ["Log in", "Home", "Private /private/1", "Private /private/2"]
+    found = rows(tmp_path / "out", "regexp_extract(url, '[a-z]+$'), status", "status in (303, 307) order by fetched_at")
+    assert found == [("login", 307), ("enter", 303)]
+
+
+def test_post__that_is_moved_to_another_site_is_not_sent_there(site: Login, tmp_path: Path) -> None:
+    """A password is for who was asked."""
+    with login_site() as other:
+        site.moved = {"/login": f"{other.url}login"}
+        weft.crawl(site.url, tmp_path / "out", application=LogsIn(), scope="all", **QUICK)
+        assert site.posts == 1
+        assert other.asked == []
 
 
 def test_get__with_headers_is_the_page_of_its_url(site: Login, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def running(
     words = command(bed, out, "--wait", "0.1", "--per-visit", "5", "--speed", speed, *options, seeds=seeds)
     siege = Siege(words, out.with_suffix(".log"))
     try:
-        wait_until(lambda: len(requests(bed, since)) >= pages or siege.over, "the crawl does not begin", 30)
+        wait_until(lambda: len(requests(bed, since)) >= pages or siege.over, "the crawl does not begin")
         assert not siege.over, said(out)
         yield siege
     finally:
@@ -169,6 +169,8 @@ def test_blacklist__is_in_force_within_seconds(bed: Bed, tmp_path: Path) -> None
         wait_until(lambda: len(requests(bed, moment)) > 100, "nothing else goes on")
         assert [entry for entry in requests(bed, moment) if refused(entry)] == []
         assert status(out)["blacklist"] == 4
+        # A page at the address comes to its turn, and is refused there.
+        wait_until(lambda: "blacklisted" in (out / "log" / "crawl.log").read_text(encoding="utf-8"), "none is refused")
         weft("stop", str(out), "--wait", "30")
     fetched = {url for (url,) in rows(out, "url", "status = 200")}
     named = {
@@ -207,7 +209,7 @@ def test_add__brings_a_seed_in_and_stop_ends_a_run(bed: Bed, tmp_path: Path) -> 
         assert found["lists"]["being_crawled"] + found["lists"]["crawled"] > 0
         assert all(found["stages"][stage]["mean"] > 0 for stage in ("download", "parse", "store", "courtesy"))
         assert "Stopped" in weft("stop", str(out), "--wait", "30")
-        assert siege.finish(10) == 0, said(out)
+        assert siege.finish() == 0, said(out)
     assert not list(out.rglob("*.open"))
     assert not list(out.rglob("*.new"))
     assert "\nStopped.\n" in said(out)
@@ -226,13 +228,13 @@ def test_speed__changes_the_rate_of_a_running_crawl(bed: Bed, tmp_path: Path) ->
     out = tmp_path / "crawl"
     with running(bed, out, "10 pages/s"):
         assert weft("speed", str(out)).strip() == "10 pages/s"
-        assert "this is no speed" in weft("speed", str(out), "fast", code=2)
+        assert "not a valid speed" in weft("speed", str(out), "fast", code=2)
         assert weft("speed", str(out)).strip() == "10 pages/s"
         weft("speed", str(out), "50 pages/s")
         begin = time.time() + 2.0
         wait_until(lambda: len(requests(bed, begin)) > 250, "it becomes no faster")
         fetched = requests(bed, begin, keep=lambda entry: entry.path != "/robots.txt")
-        assert 15 < len(fetched) / (last_of(bed) - begin) < 60
+        assert 10.5 < len(fetched) / (last_of(bed) - begin) < 60
         weft("speed", str(out), "none")
         found = json.loads(weft("speed", str(out), "--json"))
         assert found == {"speed": "none", "pages_target": None, "bytes_target": None, "running": True}
@@ -265,14 +267,14 @@ def test_not_running__what_is_said_holds_for_the_next_run(tmp_path: Path) -> Non
         before = len(requests(bed, 0.0))
         siege = Siege(words, tmp_path / "output.txt")
         try:
-            wait_until(lambda: is_running(out) and alive(out) == 2, "the crawl does not begin", within=30)
+            wait_until(lambda: is_running(out) and alive(out) == 2, "the crawl does not begin")
             wait_for(time.time() + GRACE)
             assert len(requests(bed, 0.0)) == before
             assert not siege.over
             assert status(out)["pages_target"] == 5
             weft("blacklist", str(out), "*.test")
             weft("resume", str(out))
-            assert siege.finish(30) == 0
+            assert siege.finish() == 0
         finally:
             siege.close()
         assert len(requests(bed, 0.0)) == before
@@ -334,5 +336,5 @@ def test_misuse__changes_nothing(tmp_path: Path) -> None:
     assert "--strict" in weft("add", crawl, "http://a.example/", "mailto:x@example.org", "--strict", code=2)
     assert "there is no seed" in weft("add", crawl, code=2)
     assert status(out)["lists"]["to_crawl"] == 0
-    assert "this is no speed" in weft("speed", crawl, "", code=2)
+    assert "not a valid speed" in weft("speed", crawl, "", code=2)
     assert weft("speed", crawl).strip() == "none"

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 from fastwarc.warc import ArchiveIterator, WarcRecordType
+from tests.applications import heard
 from tests.crawling import make_web, rows, settings_for
+from tests.nursery import quick_workers
 
 import weft
 from weft.app import Summary, run
 from weft.directory import Plan
-from weft.frontier.discovery import Discovery
+from weft.frontier.local.discovery import Discovery
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import Options
 
@@ -98,6 +100,35 @@ def test_application__that_raises_everywhere_costs_no_page(bed: Bed, tmp_path: P
     check_nothing_lost(bed, tmp_path / "crawl", before)
     assert summary.counts.application_faults == sum(application.raised.values())
     assert set(application.raised) >= {"visited", "failed"}
+    assert summary.counts.faults == 0
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("apart", [False, True], ids=["in the worker", "apart"])
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("every", [1, 3], ids=["always", "at times"])
+def test_application__made_by_workers_costs_no_page_either(
+    bed: Bed, tmp_path: Path, every: int, workers: int, apart: bool
+) -> None:
+    """It raises in each of its methods; by one worker and by two, in their processes and in its own."""
+    before, path, out = len(bed.log()), tmp_path / "heard", tmp_path / "crawl"
+    settings = settings_for(
+        bed,
+        workers=workers,
+        retry_pauses=[0.05],
+        timeout=1.0,
+        sitemaps=False,
+        application="tests.applications:Noting",
+        application_options=[f"path={path}", f"every={every}"],
+        application_apart=apart,
+    )
+    with quick_workers():
+        summary = run(Plan(seeds=bed.seeds(), out=out, settings=settings, watched=True))
+    assert (summary.why, summary.pending, summary.restarted) == ("done", 0, 0)
+    check_nothing_lost(bed, out, before)
+    raised = Counter(line["where"] for line in heard(path, "raised"))
+    assert set(raised) >= ({"begin", "visited", "failed", "redirected", "end"} if every == 1 else {"visited", "failed"})
+    assert summary.counts.application_faults == sum(raised.values())
     assert summary.counts.faults == 0
 
 

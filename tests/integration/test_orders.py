@@ -19,7 +19,7 @@ from weft.testbed.options import PLAIN
 PAGES = 1500
 MANY = 5000  # as many as `make soak` takes
 RERANK = 100  # pages between two computations of PageRank
-WITHOUT_ORACLE = [name for name in ordering_names() if not hasattr(ordering_named(name), "needs")]
+WITHOUT_ORACLE = [name for name in ordering_names() if not ordering_named(name).needs]
 WITH_ORACLE = [name for name in ordering_names() if name not in WITHOUT_ORACLE]
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from tests.crawling import make_web, rows, settings_for
 from tests.hostile.names import AAAA, A, NameServer, Zone, name_server
+from tests.patience import PATIENCE
 
 from weft.app import Summary, run
 from weft.config import Settings
@@ -219,7 +220,13 @@ def test_open_files__few_as_they_may_be_cost_no_page(tmp_path: Path, soft: int, 
         (tmp_path / "settings.toml").write_text(settings.to_toml(), encoding="utf-8")
         plan = json.dumps([bed.seeds(), str(tmp_path / "crawl"), str(tmp_path / "settings.toml")])
         done = subprocess.run(
-            [sys.executable, "-c", code], input=plan, check=False, capture_output=True, text=True, timeout=100, cwd=ROOT
+            [sys.executable, "-c", code],
+            input=plan,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            cwd=ROOT,
         )
     assert done.returncode == 0, done.stderr
     reasons = json.loads(done.stdout)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.crawling import make_web, rows
+from tests.patience import PATIENCE
 
 from weft.graph.files import Stored, save
 from weft.graph.rank import pagerank
@@ -36,7 +37,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def weft(environment: dict[str, str], *arguments: str | Path) -> None:
     """Run a command."""
     command = [sys.executable, "-m", "weft", *map(str, arguments)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
 
 

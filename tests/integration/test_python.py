@@ -19,6 +19,7 @@ import pytest
 from nbclient import NotebookClient
 from tests.crawling import make_web, rows
 from tests.live import live
+from tests.patience import PATIENCE
 
 import weft
 from weft.directory import locked
@@ -185,7 +186,7 @@ def test_crawl__interrupted_beside_a_running_loop_ends_cleanly(bed: Bed, tmp_pat
 def test_notebook__of_the_examples_runs(tmp_path: Path) -> None:
     """Every cell, in a kernel."""
     notebook = nbformat.read(ROOT / "examples" / "first_crawl.ipynb", as_version=4)  # type: ignore[no-untyped-call]
-    NotebookClient(notebook, timeout=110, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(notebook, timeout=int(PATIENCE), resources={"metadata": {"path": str(tmp_path)}}).execute()
     said = "".join(
         output.get("text", "") for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.logging_in import PASSWORD, SESSION, Login, LogsIn, login_site
+from tests.patience import PATIENCE
 
 import weft
 from weft.app import run, usable_seeds
@@ -150,9 +151,9 @@ def test_command__takes_headers_and_no_process_shows_them(site: Login, tmp_path:
     shown: list[bytes] = []
     site.on_get = lambda: shown.append(_command_lines())
     environment = {**os.environ, "WEFT_TEST_TOKEN": TOKEN}
-    done = subprocess.run(command, check=True, capture_output=True, timeout=110, env=environment)
+    done = subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE, env=environment)
     status = [sys.executable, "-m", "weft", "status", str(out), "--json"]
-    told = subprocess.run(status, check=True, capture_output=True, timeout=60)
+    told = subprocess.run(status, check=True, capture_output=True, timeout=PATIENCE)
     assert {(headers["X-Key"], headers["Accept-Language"]) for headers in site.headers} == {(TOKEN, "de")}
     assert json.loads(done.stdout)["why"]
     assert len(shown) == 2

@@ -18,7 +18,6 @@ WARM, WINDOW = 15.0, 30.0  # seconds
 APART = dataclasses.replace(PLAIN, sites_per_address=1)  # else most sites would come to one worker
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("target", "unit", "windows"),
     [

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 from weft.cli import main
 from weft.errors import WeftError
@@ -33,8 +34,6 @@ from weft.testbed.web import Web
 FAILURES = "closed=1 short=1 reset=1 hang=1 endless=1 malformed=1 503=1 404=1"
 WEFT = [sys.executable, "-m", "weft"]
 SINGLE_PAGE = Graph.from_links([1], [], parent=[-1])
-
-pytestmark = pytest.mark.timeout(60)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +62,7 @@ def secure_bed(graph: Graph) -> Iterator[Bed]:
 
 def connected(bed: Bed, site: int) -> http.client.HTTPConnection:
     """A connection to a site's address."""
-    return http.client.HTTPConnection(bed.web.names.address(site), bed.port, timeout=10)
+    return http.client.HTTPConnection(bed.web.names.address(site), bed.port, timeout=PATIENCE)
 
 
 def ask_alone(bed: Bed, url: str) -> tuple[int, bytes]:
@@ -131,7 +130,7 @@ def test_testbed__last_byte_waits_for_a_slow_reader() -> None:
     options = dataclasses.replace(PLAIN, median_bytes=900_000, size_spread=0.0, naming="literals")
     requests = 30  # more than all buffers of the kernel hold
     with serving(Web(SINGLE_PAGE, options, seed=1)) as bed, socket.socket() as client:
-        client.settimeout(10)
+        client.settimeout(PATIENCE)
         client.connect((bed.web.names.address(0), bed.port))
         client.sendall(b"GET / HTTP/1.1\r\n\r\n" * (requests - 1) + b"GET / HTTP/1.0\r\n\r\n")
         client.recv(1)
@@ -150,7 +149,7 @@ def test_testbed__failures_can_be_observed(bed: Bed, kind: str) -> None:
     """Every way of not answering is one a client can tell from the others."""
     url = missing(bed, kind)
     site, path = bed.web.locate(url)
-    with socket.create_connection((bed.web.names.address(site), bed.port), timeout=10) as client:
+    with socket.create_connection((bed.web.names.address(site), bed.port), timeout=PATIENCE) as client:
         host = bed.web.authority(site, secure=False)
         client.sendall(b"GET %b HTTP/1.1\r\nHost: %b\r\nUser-Agent: %b\r\n\r\n" % (path, host, kind.encode()))
         began = time.perf_counter()
@@ -213,7 +212,7 @@ def test_testbed__certificates_verify_against_the_authority(secure_bed: Bed) -> 
     for site, kind in enumerate(kinds):
         if not web.bases[site].startswith(b"https") or kind in seen:
             continue
-        with socket.create_connection((web.names.address(site), secure_bed.tls_port or 0), timeout=10) as client:
+        with socket.create_connection((web.names.address(site), secure_bed.tls_port or 0), timeout=PATIENCE) as client:
             try:
                 with context.wrap_socket(client, server_hostname=web.names.host(site)) as secured:
                     host = web.authority(site, secure=True)
@@ -234,7 +233,7 @@ def test_testbed__plain_requests_to_https_sites_are_sent_there(secure_bed: Bed) 
     """http://site/ answers 301 to https://site/, as nearly everywhere."""
     web = secure_bed.web
     site = next(site for site in range(web.graph.sites) if web.bases[site].startswith(b"https"))
-    connection = http.client.HTTPConnection(web.names.address(site), secure_bed.port, timeout=10)
+    connection = http.client.HTTPConnection(web.names.address(site), secure_bed.port, timeout=PATIENCE)
     connection.request("GET", "/x", headers={"Host": web.authority(site, secure=False).decode()})
     answer = connection.getresponse()
     assert answer.status == 301
@@ -249,7 +248,7 @@ def test_testbed__addresses_have_certificates_of_their_own(graph: Graph) -> None
         context = ssl.create_default_context(cafile=str(bed.ca_file))
         for site in (0, 7):
             host = bed.web.names.address(site)
-            connection = http.client.HTTPSConnection(host, bed.tls_port, timeout=10, context=context)
+            connection = http.client.HTTPSConnection(host, bed.tls_port, timeout=PATIENCE, context=context)
             connection.request("GET", "/")
             assert connection.getresponse().read() == bed.web.body(graph.pages_of(site)[0])
             connection.close()
@@ -266,12 +265,12 @@ def test_testbed__names_are_in_its_dns(bed: Bed) -> None:
     for site in range(bed.web.graph.sites):
         query = _dns_question(bed.web.names.host(site))
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-            client.settimeout(10)
+            client.settimeout(PATIENCE)
             client.sendto(query, ("127.0.0.1", bed.dns_port))
             reply = client.recv(512)
         if reply[2] & 2:
             over_tcp += 1
-            with socket.create_connection(("127.0.0.1", bed.dns_port), timeout=10) as stream:
+            with socket.create_connection(("127.0.0.1", bed.dns_port), timeout=PATIENCE) as stream:
                 stream.sendall(struct.pack(">H", len(query)) + query)
                 length = struct.unpack(">H", stream.recv(2, socket.MSG_WAITALL))[0]
                 reply = stream.recv(length, socket.MSG_WAITALL)
@@ -299,7 +298,7 @@ def test_testbed__idle_connections_are_closed_by_the_server(graph: Graph) -> Non
     """After the time it allows, the server ends a connection that is not used."""
     web = Web(graph, dataclasses.replace(PLAIN, naming="literals"), seed=3)
     with serving(web, ServerSettings(keep_alive_s=0.1)) as bed, socket.socket() as client:
-        client.settimeout(10)
+        client.settimeout(PATIENCE)
         client.connect((bed.web.names.address(0), bed.port))
         assert client.recv(1) == b""
 
@@ -380,7 +379,7 @@ def test_testbed__ends_with_its_parent(tmp_path: Path) -> None:
         child = int(parent.stdout.readline())
         parent.kill()
         parent.wait()
-    deadline = time.perf_counter() + 10
+    deadline = time.perf_counter() + PATIENCE
     while Path(f"/proc/{child}").exists() and time.perf_counter() < deadline:
         if ") Z " in Path(f"/proc/{child}/stat").read_text(encoding="ascii"):
             break  # dead, and nobody has asked for its status yet
@@ -399,7 +398,7 @@ def test_testbed_command__serves_until_told_to_stop(tmp_path: Path) -> None:
         told = json.loads(process.stdout.readline())
         first = seeds.read_text(encoding="ascii").splitlines()[0]
         assert first == told["first_url"]
-        connection = http.client.HTTPConnection(first.split("/")[2], timeout=10)
+        connection = http.client.HTTPConnection(first.split("/")[2], timeout=PATIENCE)
         connection.request("GET", "/")
         assert connection.getresponse().status == 200
         connection.close()

@@ -184,7 +184,7 @@ def killed(site: SmallSite, out: Path, point: str, call: int, when: str, **chang
         ("weft.frontier.shared.sqlite_groups:bring", "after"),
         ("weft.frontier.shared.sqlite:SqliteFrontier.offer_again", "after"),
         ("weft.work:work", "before"),
-        ("weft.frontier.local:LocalFrontier.written", "after"),
+        ("weft.frontier.local.commits:Commits.written", "after"),
     ],
 )
 def test_killed__in_the_middle_the_same_command_does_it_all(
@@ -205,7 +205,7 @@ def test_killed__in_the_middle_the_same_command_does_it_all(
 def test_killed__before_it_is_made_wider(site: SmallSite, tmp_path: Path, call: int) -> None:
     """What no commit of the killed run covers is not taken for fetched; what one covers is not fetched again."""
     out = tmp_path / "x"
-    killed(site, out, "weft.frontier.local:LocalFrontier.write", call, "before", commit_every=0.02, per_visit=1)
+    killed(site, out, "weft.frontier.local.commits:Commits.write", call, "before", commit_every=0.02, per_visit=1)
     gather(site, out, types=["pdf"])
     assert set(site.asked) == EVERYTHING
     final = Counter(url for (url,) in rows(out, "url", "final and kind <> 'robots' and reason is null"))

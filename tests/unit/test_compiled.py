@@ -6,13 +6,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.patience import PATIENCE
 
-from weft.compiled import find_byte
+from weft.compiled import address_of, binder, find_byte, table_of
 
 CALLED = """
 from weft.compiled import inlined
@@ -56,10 +59,9 @@ def put(path: Path, text: str, moment: int) -> None:
 def ask(folder: Path) -> int:
     """What the compiled function says in a process of its own."""
     command = [sys.executable, "-c", ASKING.format(folder=str(folder))]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout)
+    return int(subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout)
 
 
-@pytest.mark.timeout(120)
 def test_cache__knows_the_files_that_a_function_took_from(tmp_path: Path) -> None:
     """A function of another file that was made a part of it, and a table that another file made."""
     put(tmp_path / "called.py", CALLED.format(answer=1), 1000)
@@ -79,7 +81,6 @@ def test_cache__knows_the_files_that_a_function_took_from(tmp_path: Path) -> Non
     assert ask(tmp_path) == 408
 
 
-@pytest.mark.timeout(120)
 @given(st.binary(max_size=50), st.integers(0, 60), st.integers(0, 255))
 def test_find_byte__is_the_next_place_or_the_length(data: bytes, at: int, sign: int) -> None:
     """As `bytes.find` has it, from any place on."""
@@ -126,3 +127,105 @@ def test_reserve__says_that_address_space_is_limited() -> None:
     script += "try:\n    reserve(8 << 30, numpy.uint8)\nexcept AddressSpaceError as error:\n    print(error)"
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "8.6 GB of address space" in found.stdout
+
+
+class Inner(NamedTuple):
+    """What stands in another one."""
+
+    small: NDArray[np.int8]
+    right: bool
+
+
+class Outer(NamedTuple):
+    """Arrays of several types, single numbers, and a tuple in the middle."""
+
+    wide: NDArray[np.float64]
+    inner: Inner
+    number: int
+    bits: NDArray[np.bool_]
+
+
+outer_at = binder(Outer)
+
+
+def some_arrays() -> Outer:
+    """Arrays that can be told from each other."""
+    return Outer(np.array([1.5, 2.5]), Inner(np.array([-3], np.int8), right=True), -7, np.array([True, False, True]))
+
+
+def test_binder__finds_the_arrays_that_the_annotations_say() -> None:
+    """Out of an address come the same arrays, of the same types; what is written into them is written there."""
+    arrays = some_arrays()
+    table = table_of(arrays)
+    found = outer_at(address_of(table))
+    assert type(found) is Outer
+    assert type(found.inner) is Inner
+    for mine, given_back in (
+        (arrays.wide, found.wide),
+        (arrays.inner.small, found.inner.small),
+        (arrays.bits, found.bits),
+    ):
+        assert (given_back.dtype, given_back.tolist()) == (mine.dtype, mine.tolist())
+    assert (found.number, found.inner.right) == (-7, True)
+    found.wide[1] = 9.0
+    assert arrays.wide[1] == 9.0
+
+
+def test_table__refuses_an_array_that_is_not_of_its_annotation() -> None:
+    """Compiled code would read memory as what it is not."""
+    arrays = some_arrays()
+    for wrong in (
+        arrays._replace(wide=np.zeros(2, np.float32)),
+        arrays._replace(bits=np.zeros(6, np.bool_)[::2]),
+        arrays._replace(inner=Inner(np.zeros(1, np.int16), right=True)),
+        arrays._replace(number=1.5),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(TypeError, match="is not of"):
+            table_of(wrong)
+
+
+def test_binder__says_what_a_table_cannot_hold() -> None:
+    """A text has no address that stays."""
+
+    class Texts(NamedTuple):
+        text: str
+
+    with pytest.raises(TypeError, match=r"Texts\.text"):
+        binder(Texts)
+
+
+BOUND = """
+from typing import NamedTuple
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from weft.compiled import address_of, binder, compiled, table_of
+
+class Pair(NamedTuple):
+    {fields}
+
+pair_at = binder(Pair)
+
+@compiled
+def first(address):
+    return pair_at(address).one[0]
+
+def whole():
+    arrays = Pair(**{{"one": np.array([5], np.{one}), "other": np.array([8], np.{other})}})
+    table = table_of(arrays)
+    return int(first(address_of(table)))
+"""
+
+
+@pytest.mark.timeout(120)
+def test_binder__comes_out_of_the_cache_until_its_type_changes(tmp_path: Path) -> None:
+    """The function that was generated is kept beside the module of the type, and made anew with another order."""
+    one, other = "one: NDArray[np.int32]", "other: NDArray[np.int64]"
+    put(tmp_path / "calling.py", BOUND.format(fields=f"{one}; {other}", one="int32", other="int64"), 1000)
+    assert ask(tmp_path) == 5
+    cached = sorted((tmp_path / "__pycache__").glob("*.nbc"))
+    assert ask(tmp_path) == 5
+    assert sorted((tmp_path / "__pycache__").glob("*.nbc")) == cached, "it came out of the cache"
+    assert any("pair_at" in path.name for path in cached)
+    put(tmp_path / "calling.py", BOUND.format(fields=f"{other}; {one}", one="int32", other="int64"), 2000)
+    assert ask(tmp_path) == 5

@@ -46,3 +46,16 @@ def test_links__between_pages_lead_somewhere(page: Path) -> None:
     """A relative link names a file that is there."""
     for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", (ROOT / page).read_text(encoding="utf-8")):
         assert (ROOT / page.parent / target).exists(), target
+
+
+def test_attacks__name_tests_that_are_there() -> None:
+    """Every finding has one."""
+    text = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
+    for file, test in re.findall(r"`([a-z_/]+\.py)::(\w+)`", text):
+        assert re.search(
+            rf"^(async )?def {test}\(", (ROOT / "tests" / file).read_text(encoding="utf-8"), re.MULTILINE
+        ), test
+    found = set(re.findall(r"^\| ([LHAIN]\d) \|.*`\w[\w/]*\.py::\w+`", text, re.MULTILINE))
+    assert found == {
+        f"{kind}{number + 1}" for kind, many in zip("LHAIN", (6, 5, 7, 4, 9), strict=True) for number in range(many)
+    }

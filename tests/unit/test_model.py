@@ -11,7 +11,7 @@ import pytest
 import weft.clock
 from weft.clock import SystemClock, VirtualClock
 from weft.events import Bus, Event, Fault, Stopped
-from weft.model import FIRST_REQUISITE, Kind, Page, Parsed, Reason, Turn
+from weft.model import FIRST_REQUISITE, NO_ID, Kind, Page, PageNumber, Parsed, Reason, Turn, UrlId
 
 
 def test_reasons__are_one_list_with_meanings() -> None:
@@ -53,7 +53,7 @@ PAGE = Page("http://a/", 200, None, b"", b"", {}, b"", "", "", "", 0.0, 0.0, 0.0
     ("value", "name"),
     [
         (PAGE, "status"),
-        (Turn(1, 2, "http://a/", 0, 0, 0, 1), "url"),
+        (Turn(PageNumber(1), UrlId(2), "http://a/", 0, 0, NO_ID, 1), "url"),
         (Parsed("", "", "", "", "", [], [], follow=True, reason=None), "links"),
         (Stopped("done"), "why"),
     ],

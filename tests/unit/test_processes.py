@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 
 # A parent that starts a child, says its number, and waits to be ended. Its child sleeps.
 CHILD = "import os, sys, time; from weft.processes import die_with_parent; "
@@ -59,8 +60,8 @@ def test_child__vanishes_with_its_parent(number: signal.Signals | None) -> None:
             parent.stdin.write(b"end\n")
         else:
             parent.send_signal(number)
-        parent.communicate(timeout=20)
-        assert gone_within(child, 20.0)
+        parent.communicate(timeout=PATIENCE)
+        assert gone_within(child, PATIENCE)
     finally:
         parent.kill()
         parent.communicate()
@@ -69,6 +70,6 @@ def test_child__vanishes_with_its_parent(number: signal.Signals | None) -> None:
 def test_child__whose_parent_was_gone_before_it_asked_ends_itself() -> None:
     """The kernel would send nothing any more: its parent is another by then."""
     script = CHILD + "die_with_parent(int(sys.argv[1])); print('still here')"
-    ended = subprocess.run([sys.executable, "-c", script, "1"], check=False, capture_output=True, timeout=30)
+    ended = subprocess.run([sys.executable, "-c", script, "1"], check=False, capture_output=True, timeout=PATIENCE)
     assert ended.returncode == -signal.SIGKILL
     assert ended.stdout == b""

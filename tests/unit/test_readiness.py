@@ -20,6 +20,7 @@ class Child:
         self._folder = folder
         self._patch = patch
         self.lines: list[tuple[str, bool]] = []
+        self.kept: list[str] = []
         patch.setenv("NUMBA_CACHE_DIR", str(folder / "cache"))
         patch.setenv("PYTHONPATH", str(folder))
 
@@ -32,7 +33,12 @@ class Child:
         """Make it ready."""
         (self._folder / "played.py").write_text(CHILD.format(compiled=compiled, runs=str(self._runs), code=code))
         self._patch.setitem(readiness.PARTS, "crawl", (2, ("played",)))
-        return make_ready("crawl", force=force, say=lambda text, final: self.lines.append((text, final)))
+        return make_ready(
+            "crawl",
+            force=force,
+            say=lambda text, final: self.lines.append((text, final)),
+            keep=self.kept.append,
+        )
 
 
 @pytest.fixture
@@ -53,6 +59,7 @@ def test_first_use__is_told_with_progress(child: Child) -> None:
     ]
     assert last[1]
     assert not any(final for _, final in between)
+    assert child.kept == [first[0], last[0]], "for the log of messages"
 
 
 def test_second_use__starts_nothing_and_says_nothing(child: Child) -> None:

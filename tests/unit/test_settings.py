@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from weft.config import PROFILES, SECTIONS, Settings, profile
 from weft.errors import UsageError
-from weft.frontier.sites import Overrides, SiteSettings
+from weft.frontier.overrides import Overrides, SiteSettings
 from weft.graph import Recipe as Web
 from weft.settings import build, flag_of, read, rule_of
 from weft.sim.run import Conditions

@@ -56,7 +56,7 @@ def _number(text: bytes) -> float | None:
 
 
 class Archive:
-    """The volumes of a crawl."""
+    """Reads answers out of the volumes of a crawl that is audited. It believes what is in a record, and no row."""
 
     def __init__(self, files: CrawlFiles) -> None:
         self._files = files

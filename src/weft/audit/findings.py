@@ -42,7 +42,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What the files of a crawl prove."""
+    """The result of an audit: what the files of a crawl prove, and what they do not tell."""
 
     rows: int = 0
     visits: int = 0
@@ -68,7 +68,7 @@ Noted = tuple[Finding, int]
 
 
 class Findings:
-    """What was found so far."""
+    """Collects what one audit finds, rule by rule. Every violation is counted, and the first ones are kept."""
 
     def __init__(self) -> None:
         self.smallest: dict[str, Noted] = {}

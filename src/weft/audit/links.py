@@ -7,7 +7,7 @@ the words is not read; that is most of them. A page that the volumes do not hold
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from typing import Any, NamedTuple
 
@@ -141,7 +141,7 @@ def _read_links(led: _Led, answer: Answer, settings: Settings) -> tuple[bool, se
 
 
 def _may_ask(content: bytes, agent: str) -> bool:
-    """May a page ask that links not be followed? Words may be written with character references, or two bytes a sign.
+    """May a page ask that links not be followed? Words may be in character references, or two bytes a character.
 
     >>> _may_ask(b'<a rel="NoFollow">', "weft"), _may_ask(b"display: none", "weft")
     (True, False)
@@ -152,7 +152,7 @@ def _may_ask(content: bytes, agent: str) -> bool:
     return b"none" in text and (b"robots" in text or agent.lower().encode() in text)
 
 
-def _resolved(links: list[tuple[str, int]], base: str, settings: Settings) -> Iterator[str]:
+def _resolved(links: Iterable[tuple[str, int]], base: str, settings: Settings) -> Iterator[str]:
     """Where links lead, and the home pages that are asked for in their place."""
     for written, _ in links:
         url = normal_form(written, base, settings.urls)

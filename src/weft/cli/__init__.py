@@ -73,6 +73,12 @@ _COMMANDS = (
         "Repeat the experiments of the papers on ordering, and say what comes out and what does not.",
     ),
     ("", "completion", "completion:completion", "Print a script that has a shell complete commands and options."),
+    ("cluster", "init", "cluster:init", "Make the tables of a global frontier in PostgreSQL."),
+    ("seeds", "check", "seeds:check", "Say what is known of seeds before a crawl."),
+    ("seeds", "from-domains", "seeds:domains", "Make seeds of a registry's listing of domain names."),
+    ("seeds", "from-crawl", "seeds:crawl", "Make seeds of the sites of an earlier crawl that answered."),
+    ("seeds", "from-cdx", "seeds:cdx", "Make seeds of the hosts in an archive's index."),
+    ("seeds", "report", "seeds:report", "Say what became of each seed of a crawl."),
     ("url", "normalize", "url:normalize", "Print the normal form of each URL."),
     ("robots", "check", "robots:check", "Say for each URL on standard input whether a robots.txt allows it."),
     ("testbed", "serve", "testbed:serve", "Serve a synthetic web on loopback addresses until interrupted."),
@@ -88,6 +94,8 @@ _COMMANDS = (
 )
 _GROUPS = {
     "": app,
+    "cluster": cyclopts.App(name="cluster", help="The global frontier in a database, for more than one file can do."),
+    "seeds": cyclopts.App(name="seeds", help="Where seeds come from, and what became of them."),
     "url": cyclopts.App(name="url", help="URLs as weft sees them."),
     "robots": cyclopts.App(name="robots", help="robots.txt as weft reads it."),
     "testbed": cyclopts.App(name="testbed", help="A synthetic web, served on loopback to any crawler."),

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
 
-from weft.app import Summary, run, usable_seeds, with_credentials
+from weft.app import Summary, run, with_credentials
 from weft.cli.display import Display, print_summary
-from weft.cli.lines import lines_of
+from weft.cli.lines import given_seeds
 from weft.cli.options import CrawlOptions, given
-from weft.config import Settings, profile
+from weft.config import APPLICATION, Settings, profile
 from weft.directory import Plan, stored_plan
 from weft.errors import UsageError
 from weft.fetch.headers import named_header
+from weft.frontier.shared.address import without_password
 from weft.settings import flag_of
 
 
@@ -54,6 +54,7 @@ def crawl(
         weft crawl --seeds sites.txt --out country --profile country --contact me@example.org
     """
     flags = given(options)
+    without_password(flags.get("frontier", ""), where="--frontier")
     if header:
         flags["headers"] = _headers(header)
     plan = _plan(list(seed), seeds, out, config, profile_name, flags, strict=strict)
@@ -80,13 +81,11 @@ def _plan(
     *,
     strict: bool,
 ) -> Plan:
-    settings = Settings() if profile_name is None else profile(profile_name)
-    if config is not None:
-        settings = settings.with_file(config)
-    texts, where = list(seed), "the command line"
-    if file is not None:
-        texts, where = texts + lines_of(file, "the seeds", "one URL a line"), str(file)
-    if not texts and file is None:
+    settings = settings_of(Settings(), config, profile_name, flags)
+    if settings.running.application:
+        usual = Settings().with_values(APPLICATION, where="")
+        settings = settings_of(usual, config, profile_name, flags)
+    if not seed and file is None:
         stored = stored_plan(out)
         return Plan(
             seeds=stored.seeds,
@@ -95,13 +94,17 @@ def _plan(
             watched=True,
         )
     found: dict[str, str] = {}
-    usable, unusable = usable_seeds(texts, where=where, strict=strict, credentials=found)
-    for line in unusable[:20]:
-        print(f"weft: skipped: {line}", file=sys.stderr)
-    if len(unusable) > 20:
-        print(f"weft: skipped: {len(unusable) - 20} more", file=sys.stderr)
-    settings = with_credentials(settings.with_values(flags, where="", spell=flag_of), found)
+    usable = given_seeds(seed, file, strict=strict, credentials=found)
+    settings = with_credentials(settings, found)
     return Plan(seeds=usable, out=out, settings=settings, watched=True)
+
+
+def settings_of(base: Settings, config: Path | None, profile_name: str | None, flags: dict[str, Any]) -> Settings:
+    """What is given, on top of what is usual."""
+    settings = base if profile_name is None else profile(profile_name, base)
+    if config is not None:
+        settings = settings.with_file(config)
+    return settings.with_values(flags, where="", spell=flag_of)
 
 
 def _headers(lines: tuple[str, ...]) -> dict[str, str]:

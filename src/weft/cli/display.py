@@ -19,6 +19,9 @@ from weft.cli.console import Console
 from weft.cli.left_out import left_out, stored_again
 from weft.engine.progress import Statistics
 from weft.frontier.shared.contract import BYTE_LIMIT, DONE, PAGE_LIMIT, TIME_LIMIT
+from weft.store.places import volume_folders
+from weft.store.stored import STORED
+from weft.units import size, span
 
 _QUERY = "select site, status, count(*) from pages group by all order by 3 desc"  # one to try
 _LINE_EVERY = 5.0  # seconds between lines where there is no terminal
@@ -65,7 +68,7 @@ def _line(now: Statistics) -> str:
         f"{counts.seconds:7.0f} s  {counts.pages} pages  {now.pages_rate:.1f} pages/s  {size(now.bytes_rate)}/s  "
         f"{now.active} sites active, {now.waiting} waiting  {now.pending} pages pending  "
         f"{sum(counts.reasons.values())} errors{'  paused: weft resume' if now.paused else ''}{_in(_outage(now))}"
-        f"{_in(_left(now))}"
+        f"{_in(_stall(now))}{_in(_left(now))}"
     )
 
 
@@ -78,26 +81,18 @@ def _outage(now: Statistics) -> str:
     return f"nobody can be reached for {span(now.outage_seconds)}: {now.outage}" if now.outage else ""
 
 
+def _stall(now: Statistics) -> str:
+    """That what was fetched cannot be put away, and why."""
+    return f"waiting for {span(now.stalled_seconds)}: {now.stalled}" if now.stalled else ""
+
+
 def _left(now: Statistics) -> str:
     """How long what is known will take, or what holds the crawl up."""
-    if not now.pending or now.paused or now.outage:
+    if not now.pending or now.paused or now.outage or now.stalled:
         return ""
     if now.waiting and not now.ready and now.active < now.waiting:
         return f"politeness is the limit: {now.waiting:,} {'site rests' if now.waiting == 1 else 'sites rest'}"
     return f"about {span(now.pending / now.pages_rate)} for what is known" if now.pages_rate > 0 else ""
-
-
-def span(seconds: float) -> str:
-    """A time for a person.
-
-    >>> span(42), span(600), span(9000), span(2e6)
-    ('42 s', '10 min', '2.5 h', '23 days')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.0f} days"
 
 
 def _panel(now: Statistics) -> Table:
@@ -119,23 +114,14 @@ def _panel(now: Statistics) -> Table:
         table.add_row("paused", "weft resume lets it go on")
     if outage := _outage(now):
         table.add_row("waiting", outage)
+    if stall := _stall(now):
+        table.add_row("paused", stall)
+    for folder, said in now.out_of_use.items():
+        table.add_row("out of use", f"{folder}: {said}")
     if left := _left(now):
         table.add_row("", left)
     table.add_row(f"{counts.seconds:,.0f} s", "Ctrl-C stops; the same command goes on")
     return table
-
-
-def size(amount: float) -> str:
-    """Bytes for a person.
-
-    >>> size(1_500_000)
-    '1.5 MB'
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} TB"
 
 
 def print_summary(summary: Summary) -> None:
@@ -168,7 +154,15 @@ def print_summary(summary: Summary) -> None:
     for line in _troubles(summary):
         print_line(f"  {line}")
     out = str(summary.out)
-    print_line(f"\n  pages as WARC   {out}/volumes/*.warc.gz")
+    where = [f"{folder}/*.warc.gz" for folder in volume_folders(summary.out) if any(folder.glob("*.warc.gz"))]
+    print_line(f"\n  pages as WARC   {'   '.join(where) or f'{out}/volumes/*.warc.gz'}")
+    if summary.stored or summary.unstored:
+        print_line(f"                  {_count(summary.stored, 'volume')} in the store ({out}/{STORED} says where)")
+    if summary.unstored:
+        print_line(
+            f"                  {_count(summary.unstored, 'volume')} could not be uploaded: the same command does it "
+            "when the store is back"
+        )
     print_line(f"  columns         {out}/pages/*.parquet   links/   urls/")
     print_line(f"  one line each   {out}/log/crawl.log")
     weft = _own_name()
@@ -225,6 +219,13 @@ def _troubles(summary: Summary) -> list[str]:
             f"nobody could be reached {_count(counts.outages, 'time')}, for {span(counts.outage_seconds)} in all: "
             f"see {log}/messages.log"
         )
+    if counts.stalls:
+        lines.append(
+            f"the crawl waited {_count(counts.stalls, 'time')} for a disk or for its store, for "
+            f"{span(counts.stalled_seconds)} in all: see {log}/messages.log"
+        )
+    lines += [f"a directory for volumes is out of use: {each}: {said}" for each, said in summary.out_of_use.items()]
+    lines += [f"worker {each} was left out: {why}" for each, why in summary.left_out.items()]
     if summary.restarted:
         lines.append(f"workers were started again {_count(summary.restarted, 'time')}: see {log}/messages.log")
         last = summary.restarts[-1]

@@ -19,7 +19,7 @@ from weft.graph import Recipe
 from weft.graph import generate as make
 from weft.graph.ageing import old_scores
 from weft.graph.describe import describe as draw
-from weft.graph.files import Stored, check_place, load, save, save_scores
+from weft.graph.files import Stored, check_replaceable, load, save, save_scores
 from weft.graph.importing import PER_SITE, import_edges, import_graph
 from weft.graph.rank import EPSILON, TOLERANCE, pagerank
 from weft.graph.scores import write_scores
@@ -60,7 +60,7 @@ def import_files(
 
         weft graph import web-Google.txt.gz --out graphs/google
     """
-    check_place(out)
+    check_replaceable(out)
     if links is None:
         return _keep(
             import_edges(pages, seeds, per_site=PER_SITE if pages_per_site is None else pages_per_site), out, json=json
@@ -88,7 +88,7 @@ def build(
     """
     from weft import harvest
 
-    check_place(out)
+    check_replaceable(out)
     return _keep(harvest.build(crawl), out, json=json)
 
 
@@ -113,7 +113,7 @@ def generate(
 
         weft graph generate --sites 50000 --pages 3500000 --out graphs/country
     """
-    check_place(out)
+    check_replaceable(out)
     recipe = Recipe(**given_of(flags, Recipe))
     graph = make(recipe, seed)
     scores = pagerank(graph.offsets, graph.links)

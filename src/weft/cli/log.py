@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import difflib
-import json as json_text
 import os
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated
 
 from cyclopts import Parameter
 
 from weft.errors import UsageError
 from weft.model import Reason
-from weft.store.log import FIELDS
+from weft.store.log import FIELDS, as_json, fields_of, result_of
 from weft.store.rotation import log_files, opened
 from weft.urls import site_of
 
 _NO_ROBOTS = Reason.STATUS_4XX.value  # a site without a robots.txt has not failed
+_RESULT, _KIND, _URL = map(FIELDS.index, ("result", "kind", "url"))
 _LOOK = 0.2  # seconds between two looks for new lines
 _PATIENCE = 10  # looks at a log that was put aside: workers may still write to it for a second or so
 
@@ -39,21 +39,23 @@ def log(
 ) -> None:
     """Show the log of a crawl: time, result, bytes, seconds, kind, depth, attempt, URL, type, address, digest, via.
 
-    Logs that were put aside because they were full, or by logrotate, are read too, the oldest first.
+    Logs that were put aside because they were full, or by logrotate, are read too, the oldest first. It makes no
+    difference whether they were written as text or as JSON (--log json of weft crawl).
     """
     path = crawl / "log" / "crawl.log"
     _check(crawl, path, reason=reason, last=last)
-    show = _as_json if json else str
+    show = as_json if json else "\t".join
 
-    def wanted(lines: Iterable[str]) -> Iterator[str]:
-        return (line for line in lines if _keeps(line, failed=failed, reason=reason, cut=cut, site=site))
+    def wanted(lines: Iterable[str]) -> Iterator[list[str]]:
+        found = map(fields_of, lines)
+        return (fields for fields in found if _keeps(fields, failed=failed, reason=reason, cut=cut, site=site))
 
     with closing(_Reading(path)) as reading:
         found = wanted(reading.written())
-        for line in found if last is None else deque(found, maxlen=last):
-            print(show(line))
-        for line in wanted(reading.new()) if follow else ():
-            print(show(line), flush=True)
+        for fields in found if last is None else deque(found, maxlen=last):
+            print(show(fields))
+        for fields in wanted(reading.new()) if follow else ():
+            print(show(fields), flush=True)
 
 
 def _check(crawl: Path, path: Path, *, reason: str | None, last: int | None) -> None:
@@ -135,34 +137,12 @@ def _same(file: IO[str], path: Path) -> bool:
         return False
 
 
-def _keeps(line: str, *, failed: bool, reason: str | None, cut: bool, site: str | None) -> bool:
-    fields = line.split("\t")
-    if len(fields) != len(FIELDS):
+def _keeps(fields: list[str], *, failed: bool, reason: str | None, cut: bool, site: str | None) -> bool:
+    if not fields:  # the line is not whole
         return False
-    why, cause, _ = _result(fields[1])
-    if failed and (why is None or (fields[4] == "robots" and why == _NO_ROBOTS)):
+    why, cause, _ = result_of(fields[_RESULT])
+    if failed and (why is None or (fields[_KIND] == "robots" and why == _NO_ROBOTS)):
         return False
     if (cut and cause is None) or (reason is not None and reason != why):
         return False
-    return site is None or site_of(fields[7]) == site
-
-
-def _result(text: str) -> tuple[str | None, str | None, bool]:
-    """Why a fetch failed, what cut its content, and whether it is tried again."""
-    words = text.split()[1:]
-    cause = next((word.removeprefix("cut:") for word in words if word.startswith("cut:")), None)
-    reason = next((word for word in words if word != "retry" and not word.startswith("cut:")), None)
-    return reason, cause, "retry" in words
-
-
-def _as_json(line: str) -> str:
-    values: dict[str, Any] = dict(zip(FIELDS, line.split("\t"), strict=True))
-    status = values["result"].split()[0]
-    values["status"] = None if status == "-" else int(status)
-    values["reason"], values["cut"], values["retry"] = _result(values["result"])
-    for name in ("bytes", "depth", "attempt"):
-        values[name] = int(values[name])
-    values["took"] = float(values["took"])
-    for name in ("type", "address", "digest"):
-        values[name] = None if values[name] == "-" else values[name]
-    return json_text.dumps(values, ensure_ascii=False)
+    return site is None or site_of(fields[_URL]) == site

@@ -5,7 +5,6 @@ All work on a running crawl, within seconds, and on one that is not running; the
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,7 @@ import msgspec
 from cyclopts import Parameter
 
 from weft.cli.bounds import within
-from weft.cli.lines import lines_of
+from weft.cli.lines import given_seeds, lines_of
 from weft.errors import UsageError, WeftError
 from weft.frontier.blacklist import usable_rule
 from weft.manage import Managed, managing
@@ -127,16 +126,7 @@ def add(
         weft add example https://www.example.org/
     """
     with managing(crawl) as managed:
-        from weft.app import usable_seeds  # most of weft comes with it, which no other verb here needs
-
-        texts, where = list(seed), "the command line"
-        if seeds is not None:
-            texts, where = texts + lines_of(seeds, "the seeds", "one URL a line"), str(seeds)
-        usable, unusable = usable_seeds(texts, where=where, strict=strict)
-        for line in unusable[:_MOST_SHOWN]:
-            print(f"weft: skipped: {line}", file=sys.stderr)
-        if len(unusable) > _MOST_SHOWN:
-            print(f"weft: skipped: {len(unusable) - _MOST_SHOWN} more", file=sys.stderr)
+        usable = given_seeds(seed, seeds, strict=strict)
         managed.add(usable)
         print(f"{len(usable):,} {'seed' if len(usable) == 1 else 'seeds'} added. {_from_when(managed)}")
 

@@ -24,11 +24,13 @@ TITLES = {
     "retries": "Retries",
     "reading": "Reading pages",
     "urls": "URL rules",
-    "fetching": "Exchanges",
+    "fetching": "Fetching",
     "naming": "Names",
+    "stages": "What else is found out about pages",
     "storing": "Storing",
     "running": "Running",
     "watching": "Watching over workers",
+    "reporting": "Who is told how it goes",
 }
 
 

@@ -29,7 +29,9 @@ _CONTROLS = dict.fromkeys(
 
 def query(
     crawl: Annotated[Path, Parameter(help="Directory of the crawl.")],
-    sql: Annotated[str, Parameter(help="A SELECT over the tables pages, links and urls.")],
+    sql: Annotated[
+        str, Parameter(help="A SELECT over the tables pages, links and urls, and those of stages (stage_NAME).")
+    ],
     /,
     *,
     json: Annotated[bool, Parameter(help="One JSON object a line; ids are text.", negative=())] = False,
@@ -37,7 +39,7 @@ def query(
 ) -> None:
     """Ask the columns of a crawl in SQL.
 
-    Works beside a running crawl, as of its last second. It is the SQL of DuckDB, and it reads these three tables and
+    Works beside a running crawl, as of its last second. It is the SQL of DuckDB, and it reads these tables and
     nothing else. "describe pages" tells what is in one; docs/reference/columns.md says what it means.
 
     For example:

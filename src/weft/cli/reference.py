@@ -1,5 +1,5 @@
-"""Writes the generated pages of the documentation: commands, settings, rules, reasons, columns, kinds, what Python has;
-and the module of typed keywords.
+"""Writes the generated pages of the documentation: commands, settings, rules, reasons, columns, kinds, metrics, what
+Python has; and the module of typed keywords.
 
 `make docs` runs it; a test fails when a page is not what it would write.
 """
@@ -20,10 +20,12 @@ from weft.cli.options import TITLES
 from weft.cli.reference_api import api_page, keywords
 from weft.config import PROFILES, SECTIONS, Settings
 from weft.engine.gate import ADDRESS
+from weft.frontier.overrides import SiteSettings
 from weft.frontier.rules import FOUND, TURN, Rule
-from weft.frontier.sites import SiteSettings
 from weft.model import Kind, Reason
+from weft.operations.metrics import METRICS
 from weft.settings import rule_of
+from weft.stages import STAGES
 from weft.store.columns import LINKS, PAGES, URLS
 
 _NOTE = "<!-- Written by `make docs`. Change the code it is made from, not this page. -->\n\n"
@@ -39,6 +41,7 @@ def pages() -> dict[str, str]:
         "rules.md": _rules(),
         "reasons.md": _reasons(),
         "columns.md": _columns(),
+        "metrics.md": _metrics(),
         "api.md": api_page(_NOTE),
     }
 
@@ -183,7 +186,45 @@ def _columns() -> str:
         lines += [f"## {name}", "", what, "", "| column | type | meaning |", "| --- | --- | --- |"]
         lines += [f"| `{field.name}` | {_type(field.type)} | {field.metadata[b'doc'].decode()} |" for field in schema]
         lines.append("")
+    lines += [
+        "## Stages",
+        "",
+        (
+            "What is found out about pages, each by itself. A stage of your own (`--stage module:NAME`) fills further "
+            "columns of `pages`, or a table of its own, `stage-NAME/`, whose rows begin with the `id` of their page; "
+            "[how-to](../how-to.md) shows one."
+        ),
+        "",
+        "| stage | apart | fills |",
+        "| --- | --- | --- |",
+    ]
+    for stage in STAGES:
+        filled = [f"`{column.name}` ({column.type}): {column.doc}" for column in (*stage.columns, *stage.table)]
+        said = "; ".join([stage.doc, *filled])
+        lines.append(f"| `{stage.name}` | {'yes' if stage.apart else ''} | {said} |")
+    lines.append("")
     lines += ["## Kinds", "", f"{', '.join(kind.name.lower() for kind in Kind)}. The glossary says what they are."]
+    return "\n".join(lines) + "\n"
+
+
+def _metrics() -> str:
+    lines = [
+        f"{_NOTE}# Metrics",
+        "",
+        (
+            "What `weft crawl --metrics 127.0.0.1:9100` serves to Prometheus, at any path. What only grows is counted "
+            "over all runs of a crawl. A worker reports about once a second; counters of a worker of an earlier run "
+            "stay. Reasons are those of [one list](reasons.md). [deploy.md](../deploy.md) has a "
+            "scrape configuration, alerts and a dashboard, and says how to read where the time goes."
+        ),
+        "",
+        "| metric | type | labels | meaning |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| `{metric.name}` | {metric.kind} | {', '.join(f'`{label}`' for label in metric.labels)} | {metric.doc} |"
+        for metric in METRICS
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -14,9 +14,13 @@ from typing import Any
 import weft
 from weft.cli.options import TITLES, sentence
 from weft.config import SECTIONS, Settings
-from weft.frontier.sites import SiteSettings
+from weft.frontier.overrides import SiteSettings
 
 _STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+
+
+PARAMETERS = ("application",)
+"""Settings that `weft.crawl` has as parameters of its own: they may be more there."""
 
 
 def keywords() -> str:
@@ -51,6 +55,8 @@ def _keywords_of(held: Any) -> list[str]:
     kinds = typing.get_type_hints(held)
     lines = []
     for known in dataclasses.fields(held):
+        if known.name in PARAMETERS:
+            continue
         lines.append(f"    {known.name}: {_keyword(kinds[known.name])}")
         lines += textwrap.wrap(
             f'"""{sentence(known.metadata["doc"])}"""', 116, initial_indent="    ", subsequent_indent="    "

@@ -35,7 +35,7 @@ def reproduce(  # noqa: PLR0913  one for each option
 
         weft reproduce --out reproduction --quick
     """
-    from weft.reproduce.everything import reproduce as do
+    from weft.reproduce.pipeline import reproduce as do
     from weft.reproduce.report import write_docs
 
     scale = Scale(sites=sites, pages=pages, sweep_pages=sweep_pages, seeds=seeds)

@@ -23,7 +23,7 @@ from weft.harvest import times_of, visits_of
 from weft.ordering import ordering_named, ordering_names
 from weft.readiness import make_ready
 from weft.sim.batch import Choice
-from weft.sim.report import check_place, write_report
+from weft.sim.report import check_replaceable, write_report
 from weft.sim.result import Simulated
 from weft.sim.run import Conditions
 from weft.sim.several import Order, simulate_all, true_scores
@@ -90,7 +90,7 @@ def simulate(  # noqa: PLR0913  options
 
         weft simulate graphs/first --ordering length --times crawls/first --batch 10000 --per-visit 100 --out batch
     """
-    check_place(out)
+    check_replaceable(out)
     stored = load(graph)
     names, left_out = _names(ordering, stored, scores)
     conditions = Conditions(**given_of(flags, Conditions), seed=seed)
@@ -141,7 +141,7 @@ def _names(wanted: str, stored: Stored, scores: Path | None) -> tuple[list[str],
         names = ordering_names()
         if stored.old_scores is not None or scores is not None:
             return names, []
-        without = [name for name in names if "old" in getattr(ordering_named(name), "needs", ())]
+        without = [name for name in names if "old" in ordering_named(name).needs]
         said = f"Left out: {', '.join(without)}. They need the scores of an earlier crawl (--scores FILE)."
         return [name for name in names if name not in without], [said] if without else []
     names = [name.strip() for name in wanted.split(",") if name.strip()]

@@ -13,7 +13,9 @@ from rich.text import Text
 
 from weft.cli.console import Console
 from weft.cli.left_out import left_out, stored_again
-from weft.manage import Status, managing
+from weft.manage import managing
+from weft.operations.status import Status
+from weft.units import size
 
 _WIDTH = 80  # a narrower terminal breaks the lines itself, a pipe need not
 _MOST_REASONS = 8
@@ -54,6 +56,8 @@ def _print(found: Status) -> None:
         console.print(f"  {line}")
     console.print()
     console.print(_stages(found))
+    for line in _machine(found):
+        console.print(f"  {line}")
     console.print()
     console.print(_workers(found))
 
@@ -63,7 +67,8 @@ def _state(found: Status) -> str:
         return f"ending ({found.over})"
     if found.running:
         outage = f", but nobody can be reached for {_short(found.outage_seconds)}: {found.outage}"
-        return f"running{', paused' if found.paused else ''}{outage if found.outage else ''}"
+        stall = f", but waits for {_short(found.stalled_seconds)}: {found.stalled}" if found.stalled else ""
+        return f"running{', paused' if found.paused else ''}{outage if found.outage else ''}{stall}"
     paused = ", paused" if found.paused else ""
     return f"not running{paused} (the last run ended: {found.over or 'interrupted or killed'})"
 
@@ -73,6 +78,13 @@ def _troubles(found: Status) -> list[str]:
     if found.outages:
         times = "once" if found.outages == 1 else f"{found.outages} times"
         lines.append(f"nobody could be reached {times}, which was no site's fault (log/messages.log)")
+    if found.stalls:
+        times = "once" if found.stalls == 1 else f"{found.stalls} times"
+        lines.append(f"the crawl waited {times} for a disk or for its store (log/messages.log)")
+    lines += [f"out of use: {folder}: {said}" for folder, said in found.out_of_use.items()]
+    lines += [f"worker {each.number} is left out: {each.left_out}" for each in found.workers if each.left_out]
+    if found.stored:
+        lines.append(f"{found.stored:,} of {found.volumes:,} sealed volumes are in the store")
     if found.restarted:
         last = found.restarts[-1]
         cause = f": {last.cause}" if last.cause else ""
@@ -113,16 +125,32 @@ def _target(found: Status) -> str:
     return f"{now} at this hour ({found.speed})" if ":" in found.speed else now
 
 
+_EACH = {"courtesy": "visit", "resolve": "name", "pack": "commit", "commit": "commit", "exchange": "exchange"}
+_EACH |= {"seal": "look", "lag": "look"}  # what an operation is, where it is no page
+
+
 def _stages(found: Status) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 2))
-    table.add_column("stage")
-    for heading in ("operations", "seconds in all", "mean"):
-        table.add_column(heading, justify="right")
+    for heading in ("operation", "device"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("operations", "seconds", "mean"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for name, stage in found.stages.items():
-        mean = f"{stage.mean:,.2f} s a visit" if name == "courtesy" else f"{stage.mean * 1000:,.2f} ms a page"
+        each = _EACH.get(name, "page")
+        mean = f"{stage.mean:,.2f} s" if name == "courtesy" else f"{stage.mean * 1000:,.2f} ms"
         label = "courtesy wait" if name == "courtesy" else name
-        table.add_row(label, f"{stage.operations:,}", f"{stage.seconds:,.1f}", mean)
+        table.add_row(label, stage.device, f"{stage.operations:,}", f"{stage.seconds:,.1f}", f"{mean} a {each}")
     return table
+
+
+def _machine(found: Status) -> list[str]:
+    """What workers had of their machine."""
+    had = found.machine
+    spent = had.cpu_user + had.cpu_system
+    return [
+        f"processors: {spent:,.1f} s ({had.cpu_system:,.1f} s in the kernel), waited for {had.cpu_queued:,.1f} s",
+        f"disk: {size(had.disk_written)} written, {size(had.disk_read)} read",
+    ]
 
 
 def _workers(found: Status) -> Table:
@@ -131,7 +159,7 @@ def _workers(found: Status) -> Table:
     for heading in ("pid", "state", "pages", "pages/s", "pending", "memory", "silent"):
         table.add_column(heading, justify="left" if heading == "state" else "right", no_wrap=True)
     for worker in found.workers:
-        state = "alive" if worker.alive else "ended" if worker.in_run else "earlier"
+        state = "alive" if worker.alive else "ended" if worker.in_run else "left out" if worker.left_out else "earlier"
         table.add_row(
             str(worker.number),
             str(worker.pid or "-"),

@@ -18,11 +18,10 @@ from pathlib import Path
 
 from weft.clock import SystemClock
 from weft.config import Settings
+from weft.directory import laws_of, seeds_of
 from weft.errors import UsageError
 from weft.explain.explainer import Explainer, Explanation
-from weft.frontier.blacklist import Blacklist
-from weft.frontier.inspect import Ledger
-from weft.frontier.scope import Scope
+from weft.frontier.durable.inspect import Ledger
 from weft.frontier.shared.opening import frontier_exists, open_frontier
 from weft.model import Reason
 from weft.ordering import ordering_named
@@ -44,7 +43,7 @@ def explain_url(out: Path, text: str, now: float | None = None) -> Explanation:
     ledgers = [Ledger(path, by_size=by_size) for path in sorted(out.glob("workers/*/frontier.log"))]
     try:
         explainer = Explainer(
-            files, settings, _scope(out, settings), ledgers, seeds=_seeds(out), now=now or SystemClock().wall()
+            files, settings, laws_of(out, settings), ledgers, seeds=seeds_of(out), now=now or SystemClock().wall()
         )
         answer = explainer.explain(url)
         if answer.rules and answer.reason is None and _waits(out, url):
@@ -63,11 +62,6 @@ def _by_size(settings: Settings) -> bool:
         return False
 
 
-def _seeds(out: Path) -> list[str]:
-    path = out / "seeds.txt"
-    return path.read_text(encoding="utf-8").split() if path.exists() else []
-
-
 def _waits(out: Path, url: str) -> bool:
     if not frontier_exists(out):
         return False
@@ -76,17 +70,3 @@ def _waits(out: Path, url: str) -> bool:
         return shared.waits(url)
     finally:
         shared.close()
-
-
-def _scope(out: Path, settings: Settings) -> Scope:
-    """The laws of a crawl, with what was said since it began."""
-    scope = Scope(settings.selection, settings.overrides)
-    if frontier_exists(out):
-        shared = open_frontier(out)
-        try:
-            scope.blacklist = Blacklist(shared.blacklist())
-            for seed in shared.scope():
-                scope.admit(seed)
-        finally:
-            shared.close()
-    return scope

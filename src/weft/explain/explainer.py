@@ -11,12 +11,12 @@ from weft.engine.gate import Gate
 from weft.engine.robots import MOST_HOPS
 from weft.explain.ways import Columns, Judged, Ways, robots_of
 from weft.explain.words import basis, cut, named, place, way, when
+from weft.frontier.durable.inspect import Ledger, Order, Standing
+from weft.frontier.durable.memory import SiteMemory
 from weft.frontier.expecting import Expected, expect
-from weft.frontier.inspect import Ledger, Order, Standing
 from weft.frontier.politeness import wait_after
 from weft.frontier.rules import FOUND, TURN, Waiting, answers, first_refusal
 from weft.frontier.scope import Scope
-from weft.frontier.sites import SiteMemory
 from weft.model import Kind, Reason
 from weft.parse.robots import Robots
 from weft.urls import fingerprint, host_of, literal_address, origin_of, site_of
@@ -24,7 +24,7 @@ from weft.urls import fingerprint, host_of, literal_address, origin_of, site_of
 
 @dataclass(slots=True, kw_only=True)
 class Explanation:
-    """The answer to why."""
+    """The answer to why a URL was, or was not, crawled: a verdict, its grounds, and what is expected."""
 
     url: str
     verdict: str  # one sentence

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from weft.config import Settings
-from weft.frontier.inspect import Ledger
-from weft.frontier.local import CAPACITY
+from weft.frontier.durable.inspect import Ledger
+from weft.frontier.local.parts import CAPACITY
 from weft.frontier.rules import FOUND, Candidate, Room, first_refusal
 from weft.frontier.scope import Scope
 from weft.model import FIRST_REQUISITE, KINDS, Kind, Reason

@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 from weft.explain.ways import Judged
+from weft.frontier.durable.inspect import Order, Speed
 from weft.frontier.expecting import Expected
-from weft.frontier.inspect import Order, Speed
 from weft.model import Kind, Reason
 from weft.parse.robots import Robots
 from weft.urls import target_of
@@ -44,7 +44,7 @@ def basis(expected: Expected, order: Order, speed: Speed, wait: float, per_visit
     site = f"{order.on_site:,} pages before it on its site, {per_visit} a visit, {wait:.3g} s between visits"
     crawl = "the speed of the crawl is not known"
     if expected.by_crawl is not None:
-        crawl = f"{order.in_all:,} pages before it in all, at {speed.pages / speed.seconds:.3g} pages/s of late"
+        crawl = f"{order.in_all:,} pages before it in all, at {speed.pages / speed.seconds:.3g} pages/s recently"
     return f"It is expected around {when(expected.at)}, if nothing better is found: {site}; {crawl}."
 
 

@@ -25,17 +25,20 @@ _LITTLE = 3600.0  # seconds
 LONGEST_LINE = 8_190  # characters of a Cookie line; servers refuse longer ones
 
 
-class Cookie(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One cookie."""
+class Cookie(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One cookie as it is kept: what is sent back, where to, and until when."""
 
-    value: str
-    path: str
-    secure: bool
-    until: float  # wall time
+    value: str = ""
+    path: str = "/"
+    secure: bool = False
+    until: float = 0.0  # wall time
 
 
 class Jar:
-    """The cookies of one site."""
+    """The cookies of one site; the site owns it, and it is stored with the site's state.
+
+    Neither one cookie nor all together are larger than the bounds above.
+    """
 
     __slots__ = ("changed", "cookies")
 
@@ -111,5 +114,5 @@ def _read(line: str, now: float) -> tuple[str, Cookie]:
                     until = float(email.utils.mktime_tz(parsed))
                 except (OverflowError, ValueError):
                     continue
-    bad = not equals or not name or len(pair) > LONGEST or any(ord(sign) < 32 or ord(sign) > 126 for sign in pair)
+    bad = not equals or not name or len(pair) > LONGEST or any(not 32 <= ord(character) <= 126 for character in pair)
     return ("" if bad else name), Cookie(value, path, secure, until)

@@ -38,10 +38,12 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     until: float  # monotonic time when it must be asked anew
     ours: str = ""  # what failed on our own side, where that is why there are none
     both: bool = False  # IPv6 was asked for as well
+    unregistered: bool = False  # there is neither such a name nor one below it (NXDOMAIN, RFC 8020)
 
 
+_NO_SUCH_NAME = (pycares.errno.ARES_ENOTFOUND,)
 _NOT_FOUND = (
-    (pycares.errno.ARES_ENOTFOUND,),
+    _NO_SUCH_NAME,
     (pycares.errno.ARES_ENODATA,),
     (pycares.errno.ARES_EBADNAME,),
 )
@@ -64,15 +66,29 @@ _FLUSHED = 10_000
 Done = Callable[[Answer], None]
 
 
+def absurd_name(domain: str, chance: random.Random) -> str:
+    """A name below a domain that nobody can have: who has an address for it has one for any name (P3 4.1)."""
+    return f"{''.join(chance.choices('bcdfghjklmnpqrstvwxz', k=20))}.{domain}"
+
+
 class Resolver:
     """A cache in front of the name servers."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock, settings: Naming, *, keep: int = 200_000) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        clock: Clock,
+        settings: Naming,
+        *,
+        keep: int = 200_000,
+        on_answer: Callable[[float], None] = lambda _seconds: None,
+    ) -> None:
         self._loop = loop
         self._clock = clock
         self._stopped = False
         self._settings = settings
         self._keep = keep
+        self._took = on_answer  # told how long a name took that had to be asked for
         self._cache: dict[str, Answer] = {}
         self._waiting: dict[str, list[Done]] = {}
         self._patience = settings.dns_timeout * settings.dns_tries
@@ -157,8 +173,7 @@ class Resolver:
 
     def is_wildcard(self, domain: str, chance: random.Random, done: Callable[[bool], None]) -> None:
         """Does the domain answer for names that nobody can have registered (P3 4.1)?"""
-        absurd = "".join(chance.choices("bcdfghjklmnpqrstvwxz", k=20))
-        self.resolve(f"{absurd}.{domain}", lambda answer: done(bool(answer.addresses)))
+        self.resolve(absurd_name(domain, chance), lambda answer: done(bool(answer.addresses)))
 
     async def stop(self) -> None:
         """Give the sockets back."""
@@ -195,7 +210,7 @@ class Resolver:
                 self._settle(host, self._sorted(host, Answer(addresses, None, now + seconds, both=both)))
                 return
         elif error.args[:1] == _TIMED_OUT and self._loop.time() - self._since[host] < self._patience:
-            # c-ares shortens its timeouts to a few times what the server took of late, and gives up within two seconds
+            # c-ares shortens its timeouts to a few times what the server took recently, and gives up within two seconds
             # on one that was fast and has a short fit of slowness.
             self._ask(host, family)
             return
@@ -208,7 +223,9 @@ class Resolver:
             return
         reason = Reason.DNS_NOT_FOUND if missing else Reason.DNS_FAILED
         # A server that does not answer now may do so soon: its silence is kept for a shorter time.
-        self._settle(host, Answer((), reason, now + (settings.dns_negative if missing else settings.dns_negative / 10)))
+        until = now + (settings.dns_negative if missing else settings.dns_negative / 10)
+        unregistered = error is not None and error.args[:1] == _NO_SUCH_NAME
+        self._settle(host, Answer((), reason, until, unregistered=unregistered))
 
     def _ask_both(self, host: str, then: Callable[[], None]) -> None:
         """Add the IPv6 addresses of a name to those that are known; what is wrong with them is no matter."""
@@ -271,6 +288,6 @@ class Resolver:
         if len(self._cache) >= self._keep:
             del self._cache[next(iter(self._cache))]
         self._cache[host] = answer
-        del self._since[host]
+        self._took(self._loop.time() - self._since.pop(host))
         for done in self._waiting.pop(host):
             done(answer)

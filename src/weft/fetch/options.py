@@ -1,4 +1,4 @@
-"""What can be set of exchanges and of names: settings alone, so that who only starts a crawl need not load
+"""What can be set of requests and of names: settings alone, so that who only starts a crawl need not load
 what reads them.
 """
 
@@ -19,7 +19,7 @@ def _proxy_complaint(proxy: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetching:
-    """Limits of one exchange, and the way out."""
+    """Settings: limits of one fetch, and the way out."""
 
     timeout: float = setting(
         60.0, "seconds for one page, connecting included", at_least=0.001, at_most=86_400, unit="seconds"

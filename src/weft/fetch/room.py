@@ -14,7 +14,7 @@ FREE = 1_000_000  # bytes of any answer
 
 
 class Growing(Protocol):
-    """An answer that is coming."""
+    """What a room knows of an answer that is coming: whether it still is, and how to cut it."""
 
     @property
     def coming(self) -> bool:
@@ -27,7 +27,7 @@ class Growing(Protocol):
 
 
 class Room:
-    """What large answers hold."""
+    """The memory that large answers hold together; one for a worker's transport. It is never more than the most."""
 
     def __init__(self, most: int) -> None:
         self._most = most

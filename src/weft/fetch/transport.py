@@ -40,6 +40,9 @@ _MASKS = {
     pycurl.POLL_NONE: 0,
 }
 
+_REMOVE = pycurl.POLL_REMOVE
+_READABLE, _CAN_READ = select.EPOLLIN, pycurl.CSELECT_IN  # what nearly all events are
+
 _SUPPRESS_CONNECT_HEADERS = 265  # pycurl has no name for it: what a proxy says to CONNECT is no part of the answer
 
 
@@ -91,6 +94,7 @@ class _Slot:
         "done",
         "fds",
         "headers",
+        "hears",
         "is_last",
         "is_new",
         "lines",
@@ -122,6 +126,7 @@ class _Slot:
         self.sent = b""  # the request as far as these headers make it
         self.is_new = self.is_last = False
         self.posts = False  # libcurl was told to send a body
+        self.hears = False  # libcurl tells us, and not the list alone, of header lines
         self.added = False  # to libcurl's multi handle: without it, pycurl cannot tell us that a socket is closed
         self.may_open = False  # a connection: in the first transfer of a visit only
         self.connection: Connection | None = None
@@ -174,6 +179,7 @@ class _Slot:
         """A connection is about to be opened."""
         if not self.may_open or self.connection is None:
             return int(pycurl.SOCKOPT_ERROR)
+        self.on_gone(fd)  # who had this number before may have left without a word
         self.fds.add(fd)
         self.sockets.add(fd)
         self.connection.closed = False
@@ -198,7 +204,7 @@ def _wanted(lines: list[bytes], accepts: Callable[[str], bool]) -> bool:
     if not good and not any(line.startswith(b"HTTP/") and line[8:].lstrip()[:1] == b"2" for line in lines):
         return True
     for line in lines:
-        if line[:13].lower() == b"content-type:":
+        if line[12:13] == b":" and line[:12].lower() == b"content-type":
             return accepts(line[13:].partition(b";")[0].partition(b",")[0].strip().lower().decode("latin-1"))
     return accepts("")
 
@@ -231,10 +237,10 @@ class Transport:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._kicked = False
+        self._at_work = False  # with what libcurl told, behind which it is called anyway
         self._stopped = False
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._on_socket_state)
-        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
         self._multi.setopt(pycurl.M_PIPELINING, 0)
         self._multi.setopt(pycurl.M_MAXCONNECTS, 20_000)
         loop.add_reader(self._epoll.fileno(), self._on_events)
@@ -255,7 +261,7 @@ class Transport:
         curl = slot.curl
         slot.request = request
         slot.may_open = fresh
-        slot.lines = []
+        slot.lines.clear()
         slot.chunks = []
         slot.size = 0
         slot.stopped = ""
@@ -267,7 +273,9 @@ class Transport:
         if fresh:
             connection.opened_at = slot.started_wall
         curl.setopt(pycurl.URL, request.url)
-        curl.setopt(pycurl.HEADERFUNCTION, slot.lines.append if connection.answered is None else slot.on_header)
+        if slot.hears is not (connection.answered is not None):
+            slot.hears = not slot.hears
+            curl.setopt(pycurl.HEADERFUNCTION, slot.on_header if slot.hears else slot.lines.append)
         if slot.headers != request.headers:
             slot.headers = request.headers
             lines = [line.encode("utf-8", "replace") for line in request.headers]
@@ -276,7 +284,7 @@ class Transport:
             curl.setopt(pycurl.HTTPHEADER, lines)
         if request.body is not None or slot.posts:
             _give_body(slot, request.body)
-        last = self._is_last(request)
+        last = request.last or (self._forwarded and self._is_forwarded(request))
         if slot.is_last is not last:
             slot.is_last = last
             curl.setopt(pycurl.FORBID_REUSE, last)
@@ -371,6 +379,7 @@ class Transport:
             (pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_0),
             (pycurl.PROXY, settings.proxy),  # given even where it is empty: else libcurl looks into the environment
             (pycurl.NOPROXY, "" if settings.proxy else "*"),
+            (pycurl.HEADERFUNCTION, slot.lines.append),
             (pycurl.WRITEFUNCTION, slot.on_body),
             (pycurl.SOCKOPTFUNCTION, slot.on_socket),
             (pycurl.CLOSESOCKETFUNCTION, slot.on_close),
@@ -392,9 +401,9 @@ class Transport:
         curl.setopt(pycurl.SSL_VERIFYPEER, connection.verify)
         curl.setopt(pycurl.SSL_VERIFYHOST, 2 if connection.verify else 0)
 
-    def _is_last(self, request: Request) -> bool:
-        """Is the connection to be closed after this request, because it was asked for or is not the visit's own?"""
-        return request.last or (self._forwarded and request.url.startswith("http:"))
+    def _is_forwarded(self, request: Request) -> bool:
+        """Does a proxy send this request on? Then its connection is not the visit's own."""
+        return self._forwarded and request.url.startswith("http:")
 
     def _begin(self, slot: _Slot, done: Done, *, new: bool) -> None:
         """Start a transfer, on a new connection or on one that is there."""
@@ -410,22 +419,22 @@ class Transport:
     # The event loop's side.
 
     def _on_socket_state(self, what: int, fd: int, _multi: object, _data: object) -> None:
-        if what == pycurl.POLL_REMOVE:
-            if fd in self._sockets:  # most are wanted again for the visit's next page: epoll need not know
-                self._resting.add(fd)
-            else:  # a descriptor of libcurl's own, which closes it without a word
-                self._forget(fd, closed=False)
+        if what == _REMOVE:  # most are wanted again for the visit's next page: epoll need not know
+            self._resting.add(fd)
             return
         self._resting.discard(fd)
         mask = _MASKS[what]
         watched = self._watched.get(fd)
-        if watched == mask:
+        if watched == mask and fd in self._sockets:
             return
         self._watched[fd] = mask
+        if watched is not None:
+            try:
+                self._epoll.modify(fd, mask)
+            except FileNotFoundError:  # a descriptor of libcurl's own, which closes it without a word
+                watched = None
         if watched is None:
             self._epoll.register(fd, mask)
-        else:
-            self._epoll.modify(fd, mask)
 
     def _forget(self, fd: int, *, closed: bool = True) -> None:
         """Watch a socket no more; one that is closed, epoll forgets by itself."""
@@ -436,8 +445,11 @@ class Transport:
             with contextlib.suppress(OSError):
                 self._epoll.unregister(fd)
 
-    def _on_timer(self, milliseconds: int) -> None:
-        """Libcurl wants to be called: at once, which the next kick does, or after a while."""
+    def _set_timer(self) -> None:
+        """Ask libcurl when it wants to be called: at once, or after a while. It is asked whenever it did something, and
+        tells nobody by itself: that would be three times a page.
+        """
+        milliseconds = self._multi.timeout()
         if milliseconds < 0:
             return
         if milliseconds == 0:
@@ -457,7 +469,8 @@ class Transport:
     def _kick_soon(self) -> None:
         if not self._kicked:
             self._kicked = True
-            self._loop.call_soon(self._kick)
+            if not self._at_work:
+                self._loop.call_soon(self._kick)
 
     def _kick(self) -> None:
         self._kicked = False
@@ -465,26 +478,51 @@ class Transport:
             return
         self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         self._drain()
+        if not self._kicked and not self._stopped:
+            self._set_timer()
 
     def _on_events(self) -> None:
+        self._at_work = True
+        try:
+            self._act()
+            # Whoever got its page wants another: no turn of the loop for that.
+            if not self._stopped and (self._kicked or self._multi.timeout() == 0):
+                self._kicked = False
+                self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+                self._drain()
+        finally:
+            self._at_work = False
+            if self._kicked:
+                self._loop.call_soon(self._kick)
+            elif not self._stopped:
+                self._set_timer()
+
+    def _act(self) -> None:
+        """Have libcurl read and write where that is possible, and hand over what came of it."""
         action = self._multi.socket_action
         for fd, events in self._epoll.poll(0, 8):
             if fd in self._resting:  # the server has closed it; libcurl finds out when it wants to use it
                 self._forget(fd, closed=False)
-                continue
-            flags = pycurl.CSELECT_OUT if events & select.EPOLLOUT else 0
-            if events & ~select.EPOLLOUT:
-                flags |= pycurl.CSELECT_IN
-            action(fd, flags)
+            elif events == _READABLE:
+                action(fd, _CAN_READ)
+            else:
+                flags = pycurl.CSELECT_OUT if events & select.EPOLLOUT else 0
+                if events & ~select.EPOLLOUT:
+                    flags |= pycurl.CSELECT_IN
+                action(fd, flags)
         self._drain()
 
     def _drain(self) -> None:
         """Hand over every finished transfer; a fault in one must not lose the others."""
         finished: list[tuple[_Slot, Done | None, int]] = []
+        slots, read = self._slots, self._multi.info_read
         while True:
-            queued, succeeded, failed = self._multi.info_read()
-            finished += [(slot := self._slots[curl], slot.done, 0) for curl in succeeded]
-            finished += [(slot := self._slots[curl], slot.done, code) for curl, code, _message in failed]
+            queued, succeeded, failed = read()
+            for curl in succeeded:
+                slot = slots[curl]
+                finished.append((slot, slot.done, 0))
+            if failed:
+                finished += [(slot := slots[curl], slot.done, code) for curl, code, _message in failed]
             if not queued:
                 break
         for slot, done, code in finished:
@@ -526,27 +564,25 @@ class Transport:
             proxied = bool(self._settings.proxy)
             reason = failure(slot.curl, code, answered=bool(slot.lines), proxied=proxied)
             ours = fault_of_ours(slot.curl, code, connection.address, proxied=proxied)
-        if code or reason is not None or self._is_last(request):
+        if code or reason is not None or slot.is_last:
             connection.closed = True
+        chunks = slot.chunks
         return Page(
-            url=request.url,
-            status=status,
-            reason=reason,
-            request=(b"GET " if request.body is None else b"POST ")
-            + request.target.encode()
-            + slot.sent
-            + request.shown_body,
-            head=head,
-            headers=headers,
-            body=slot.chunks[0] if len(slot.chunks) == 1 else b"".join(slot.chunks),
-            truncated=truncated,
-            address=connection.address,
-            tls=connection.tls,
-            connected_at=connection.opened_at,
-            fetched_at=slot.started_wall,
-            took=self._clock.now() - slot.started,
-            closed=connection.closed,
-            ours=ours,
+            request.url,
+            status,
+            reason,
+            (b"GET " if request.body is None else b"POST ") + request.target.encode() + slot.sent + request.shown_body,
+            head,
+            headers,
+            chunks[0] if len(chunks) == 1 else b"".join(chunks),
+            truncated,
+            connection.address,
+            connection.tls,
+            connection.opened_at,
+            slot.started_wall,
+            self._clock.now() - slot.started,
+            connection.closed,
+            ours,
         )
 
     def _verdict(self, slot: _Slot, connection: Connection, code: int) -> str:

@@ -7,20 +7,20 @@ it is whole.
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from weft import disk
 from weft.clock import Clock, SystemClock
-from weft.errors import UsageError, WeftError
+from weft.disk import Writer, replace_file, replacing, write_new, writing
+from weft.errors import UsageError
 from weft.graph.model import Graph
 
 FORMAT = 1
@@ -91,39 +91,23 @@ class Stored:
 
 def save(stored: Stored, path: Path, *, clock: Clock = _CLOCK) -> None:
     """Write the graph into a directory; one that is there already is replaced if it is a graph."""
-    check_place(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(beside, ignore_errors=True)
-        beside.mkdir()
-        try:
-            _write(stored, beside, clock)
-            _swap(beside, path)
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
-    except OSError as error:
-        raise WeftError(f"cannot write the graph: {error.strerror or error}", where=str(path)) from error
+    with replacing(path, check_replaceable) as folder, writing(path):
+        _write(stored, folder, clock)
 
 
-def check_place(path: Path) -> None:
+def check_replaceable(path: Path) -> None:
     """Refuse a place where something other than a graph is; to be asked before the work is done."""
-    if path.is_dir() and ((path / NOTE).exists() or not any(path.iterdir())):
-        return
-    if path.exists():
-        raise UsageError("this is not a graph", where=str(path), todo="give a new directory, or that of a graph")
+    disk.check_replaceable(path, "graph", is_one=lambda folder: (folder / NOTE).exists())
 
 
 def save_scores(path: Path, scores: NDArray[np.float64], how: dict[str, Any]) -> None:
     """Put PageRank into a graph that is on disk, and how it was computed."""
     note = _read_note(path)
     note["about"]["rank"] = how
-    try:
+    with writing(path):
         # The numbers first: what is said of them may be missing, not the other way round.
-        _replace(path / "scores.npy", _npy(np.asarray(scores, dtype=np.float64)))
-        _replace(path / NOTE, _bytes(_json(note)))
-    except OSError as error:
-        raise WeftError(f"cannot write the scores: {error.strerror or error}", where=str(path)) from error
+        replace_file(path / "scores.npy", _npy(np.asarray(scores, dtype=np.float64)))
+        replace_file(path / NOTE, _json(note))
 
 
 def load(path: Path) -> Stored:
@@ -202,14 +186,14 @@ def _read_urls(path: Path, pages: int) -> Urls | None:
 def _write(stored: Stored, folder: Path, clock: Clock) -> None:
     graph = stored.graph
     for name in _GRAPH:
-        _put(folder / f"{name}.npy", _npy(getattr(graph, name)))
+        write_new(folder / f"{name}.npy", _npy(getattr(graph, name)))
     for name in _MORE:
         if (array := getattr(stored, name)) is not None:
-            _put(folder / f"{name}.npy", _npy(array))
+            write_new(folder / f"{name}.npy", _npy(array))
     if stored.urls is not None:
         urls = stored.urls
-        _put(folder / "url_offsets.npy", _npy(urls.offsets))
-        _put(folder / "urls.bin", lambda file: file.write(urls.text.data))
+        write_new(folder / "url_offsets.npy", _npy(urls.offsets))
+        write_new(folder / "urls.bin", lambda file: file.write(urls.text.data))
     made = datetime.fromtimestamp(clock.wall(), UTC).isoformat(timespec="seconds")
     note = {
         "format": FORMAT,
@@ -219,46 +203,12 @@ def _write(stored: Stored, folder: Path, clock: Clock) -> None:
         "seeds": len(graph.seeds),
         "about": {**stored.about, "made": made},
     }
-    _put(folder / NOTE, _bytes(_json(note)))
-
-
-def _swap(new: Path, path: Path) -> None:
-    """Put a directory in the place of another; there is no moment in which a half-written one is there."""
-    if path.exists():
-        old = path.with_name(f"{new.name}.old")
-        path.rename(old)
-        new.rename(path)
-        shutil.rmtree(old)
-    else:
-        new.rename(path)
-
-
-Writer = Callable[[IO[bytes]], Any]
+    write_new(folder / NOTE, lambda file: file.write(_json(note)))
 
 
 def _npy(array: NDArray[Any]) -> Writer:
     return lambda file: np.save(file, np.ascontiguousarray(array), allow_pickle=False)
 
 
-def _bytes(data: bytes) -> Writer:
-    return lambda file: file.write(data)
-
-
 def _json(note: dict[str, Any]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(note), indent=2) + b"\n"
-
-
-def _put(path: Path, write: Writer) -> None:
-    with path.open("wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _replace(path: Path, write: Writer) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        _put(beside, write)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)

@@ -94,7 +94,7 @@ def _warnings(made: Assembled, bad: list[str], read: Links) -> list[str]:
     warnings = []
     if bad:
         more = f"; and {len(bad) - _NAMED:,} more" if len(bad) > _NAMED else ""
-        links = f", with {read.dropped:,} links to and from them" if read.dropped else ""
+        links = f", with {read.dropped:,} links back and forthm them" if read.dropped else ""
         named = "; ".join(bad[:_NAMED])
         warnings.append(f"{len(bad):,} pages have no URL that can be used and were left out{links}: {named}{more}")
     if made.unreached:

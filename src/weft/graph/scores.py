@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from weft.errors import UsageError, WeftError
+from weft.disk import beside, writing
+from weft.errors import UsageError
 from weft.graph.files import Stored
 from weft.graph.lines import chunks
 from weft.graph.names import Names, Texts
@@ -29,21 +30,15 @@ _ROWS = 1 << 17
 
 def write_scores(path: Path, stored: Stored, scores: Scores, urls: Iterable[str] | None = None) -> None:
     """Write a page's id, URL and score a row; URLs are the graph's own unless others are given."""
-    beside = path.with_name(f".{path.name}.part")
     known = iter(urls) if urls is not None else iter(stored.urls) if stored.urls is not None else None
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(beside, SCHEMA, compression="zstd") as writer:
+        with beside(path) as new, pq.ParquetWriter(new, SCHEMA, compression="zstd") as writer:
             for begin in range(0, len(scores), _ROWS):
                 pages = np.arange(begin, min(begin + _ROWS, len(scores)))
                 texts = [None] * len(pages) if known is None else [next(known) for _ in pages]
                 columns = [stored.id_of(pages), pa.array(texts, pa.string()), scores[pages]]
                 writer.write_table(pa.table(columns, schema=SCHEMA))
-        beside.replace(path)
-    except OSError as error:
-        raise WeftError(f"cannot write the scores: {error.strerror or error}", where=str(path)) from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def read_scores(path: Path, stored: Stored) -> Scores:

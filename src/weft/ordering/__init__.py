@@ -29,4 +29,16 @@ def ordering_named(name: str) -> Ordering:
         known = ", ".join(sorted(found)) or "none: is weft installed?"
         raise UsageError(f"there is no ordering called '{name}'", todo=f"choose one of: {known}")
     ordering: Ordering = found[name].load()()
+    lacking = [each for each in _asked_of(ordering) if not hasattr(ordering, each)]
+    if lacking:
+        raise UsageError(
+            f"the ordering '{name}' has no {', '.join(lacking)}",
+            todo="name `weft.ordering.Scored` as its base, or see docs/orderings.md for what it must have",
+        )
     return ordering
+
+
+def _asked_of(ordering: Ordering) -> tuple[str, ...]:
+    """What an ordering must have."""
+    rules = ("found", "linked") if getattr(ordering, "scored", False) else ()
+    return ("name", "by_size", "scored", "needs", "rerank", *rules)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.compiled import inlined
+from weft.ordering.contract import Scored
 from weft.ordering.known import Known
 
 
@@ -18,7 +19,7 @@ def linked(known: Known, page: int, _parent: int, _out: int) -> float:
     return float(known.score[page] + 1.0)
 
 
-class Backlink:
+class Backlink(Scored):
     """Most linked first."""
 
     name = "backlink"

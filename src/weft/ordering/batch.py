@@ -5,6 +5,7 @@ so on. Pages found meanwhile wait for the next batch. The first batch is seeds.
 from __future__ import annotations
 
 from weft.compiled import inlined
+from weft.ordering.contract import Scored
 from weft.ordering.known import HELD, Known, stays
 from weft.ordering.reranking import Every
 
@@ -15,7 +16,7 @@ def found(_known: Known, _page: int, _parent: int, _out: int) -> float:
     return HELD
 
 
-class Batch:
+class Batch(Scored):
     """Highest estimate of PageRank first, in batches."""
 
     name = "batch"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from weft.ordering.contract import Ordering
 
-class BreadthFirst:
+
+class BreadthFirst(Ordering):
     """First found, first fetched."""
 
     name = "breadth-first"

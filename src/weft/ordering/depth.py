@@ -7,6 +7,7 @@ holds their pages back, a page found late may still be nearer than one found ear
 from __future__ import annotations
 
 from weft.compiled import inlined
+from weft.ordering.contract import Scored
 from weft.ordering.known import Known, stays
 
 
@@ -16,7 +17,7 @@ def found(known: Known, _page: int, parent: int, _out: int) -> float:
     return float(known.score[parent] - 1.0) if parent >= 0 else 0.0
 
 
-class Depth:
+class Depth(Scored):
     """Smallest depth first."""
 
     name = "depth"

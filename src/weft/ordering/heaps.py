@@ -4,23 +4,25 @@ In: page numbers and site numbers, both dense integers from 0; scores where the 
 site that is ready, the best page of a site. Everything is flat arrays and compiled functions, because the simulator
 and the live crawler both call this for every page.
 
-A page's number is its place in the order of discovery, so equal scores fall back to first found, first served. A
+A page's number is its position in the order of discovery, so equal scores fall back to first found, first served. A
 site is *ready* when it may be visited; only ready sites with pending pages stand in the heap of sites. Pages found
 for a site that is busy or waiting enter its own heap at once and are seen when it is ready again.
 
-Invariants: `at[s]` is the place of site s in `sites`, or -1; no child comes before its parent; a site's pages lie
-in one block of `pool`, which begins at `block[s]` (-1: none) and has room for `CAPACITY[kind[s]]`.
+Invariants: `at[s]` is the position of site s in `sites`, or -1; no child comes before its parent; a site's pages lie
+in one block of `pool`, which begins at `block[s]` (-1: none) and has room for `CAPACITY[size_class[s]]`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import address_of, array_at, compiled, inlined, reserve, table_at, table_of, uncounted
+from weft.compiled import address_of, binder, compiled, inlined, reserve, table_of, uncounted
+from weft.model import PageNumber, SiteNumber
 
 
 def _capacities() -> NDArray[np.int64]:
@@ -44,19 +46,19 @@ class Heaps(NamedTuple):
     """The arrays of a two-level heap. Where the ordering does not score, those for scores have one element."""
 
     pool: NDArray[np.int32]  # the sites' blocks of page numbers, each a binary heap
-    free: NDArray[np.int64]  # by block kind: where a free block begins, or -1; the next one is noted inside it
+    free: NDArray[np.int64]  # by size class: where a free block begins, or -1; the next one is noted inside it
     block: NDArray[np.int64]  # by site: where its block begins, or -1
-    kind: NDArray[np.int8]  # by site: its block's kind, an index into CAPACITY
+    size_class: NDArray[np.int8]  # by site: that of its block, an index into CAPACITY
     length: NDArray[np.int32]  # by site: pending pages
     ready: NDArray[np.bool_]  # by site: may be visited now
-    at: NDArray[np.int32]  # by site: place in `sites`, or -1
+    at: NDArray[np.int32]  # by site: position in `sites`, or -1
     sites: NDArray[np.int32]  # the heap of sites
-    # By place in it: what the site is compared by, so that its pages need not be looked at. Sites do not equal each
+    # By position in it: what the site is compared by, so that its pages need not be looked at. Sites do not equal each
     # other: no page is the best of two.
     site_score: NDArray[np.float64]  # pending pages, or the score of its best one
     site_top: NDArray[np.int32]  # its best page
     score: NDArray[np.float64]  # by page: larger is better
-    place: NDArray[np.int32]  # by page: where it stands in its site's heap, from 1; 0: nowhere. For scores that change
+    position: NDArray[np.int32]  # by page: in its site's heap, from 1; 0: it is in none. For scores that change
     owner: NDArray[np.int32]  # by page: its site, for the same
     counts: NDArray[np.int64]
     by_size: bool  # sites by their number of pending pages, else by their best page
@@ -72,10 +74,10 @@ class TwoLevelHeap:
         address = self.address = address_of(self._table)
         self.add_site = partial(add_site_at, address)
         self.push = partial(push_at, address)
-        self.pop = partial(pop_at, address)
+        self.pop = cast("Callable[[int], PageNumber]", partial(pop_at, address))
         self.set_ready = partial(set_ready_at, address)
         self.set_unready = partial(set_unready_at, address)
-        self.take_site = partial(take_site_at, address)
+        self.take_site = cast("Callable[[], SiteNumber]", partial(take_site_at, address))
         self.rescore = partial(rescore_at, address)
 
     def pages_of(self, site: int) -> NDArray[np.int32]:
@@ -83,13 +85,13 @@ class TwoLevelHeap:
         start, length = int(self.arrays.block[site]), int(self.arrays.length[site])
         return self.arrays.pool[start : start + length].copy() if length else np.empty(0, np.int32)
 
-    def drain(self, site: int) -> list[int]:
+    def drain(self, site: int) -> list[PageNumber]:
         """Take all pending pages of a site, the best one first, those too that may not be taken yet."""
         pages = np.sort(self.pages_of(site))
         if self.arrays.score.size > 1:
             pages = pages[np.argsort(-self.arrays.score[pages], kind="stable")]
         clear(self.arrays, site)
-        return cast("list[int]", pages.tolist())
+        return cast("list[PageNumber]", pages.tolist())
 
     def __repr__(self) -> str:
         return f"TwoLevelHeap({self.arrays.counts[PENDING]} pages, {self.arrays.counts[IN_HEAP]} sites ready)"
@@ -103,7 +105,7 @@ def _make_heaps(pages: int, sites: int, *, scored: bool, by_size: bool, fixed: b
         pool=reserve(5 * pages + 4 * sites, np.int32, large=True),
         free=np.full(len(CAPACITY), -1, dtype=np.int64),
         block=reserve(sites, np.int64),
-        kind=reserve(sites, np.int8),
+        size_class=reserve(sites, np.int8),
         length=reserve(sites, np.int32),
         ready=reserve(sites, np.bool_),
         at=reserve(sites, np.int32),
@@ -111,7 +113,7 @@ def _make_heaps(pages: int, sites: int, *, scored: bool, by_size: bool, fixed: b
         site_score=reserve(sites, np.float64),
         site_top=reserve(sites, np.int32),
         score=reserve(pages if scored else 1, np.float64, large=True),
-        place=reserve(pages if scored and not fixed else 1, np.int32, large=True),
+        position=reserve(pages if scored and not fixed else 1, np.int32, large=True),
         owner=reserve(pages if scored and not fixed else 1, np.int32, large=True),
         counts=np.zeros(4, dtype=np.int64),
         by_size=by_size,
@@ -128,24 +130,32 @@ def add_site(heaps: Heaps, site: int) -> None:
     heaps.counts[SITES] = max(heaps.counts[SITES], site + 1)
 
 
+def add_sites(heaps: Heaps, sites: int) -> None:
+    """Make room for the first so many sites, all without pages and ready."""
+    heaps.block[:sites] = heaps.at[:sites] = -1
+    heaps.length[:sites] = 0
+    heaps.ready[:sites] = True
+    heaps.counts[SITES] = sites
+
+
 @inlined
 def push(heaps: Heaps, site: int, page: int) -> None:
     """Give a site one more pending page."""
     n = heaps.length[site]
     if heaps.block[site] < 0:
-        heaps.kind[site] = 0
+        heaps.size_class[site] = 0
         heaps.block[site] = _allocate(heaps, 0)
-    elif n == CAPACITY[heaps.kind[site]]:
-        _move(heaps, site, heaps.kind[site] + 1)
+    elif n == CAPACITY[heaps.size_class[site]]:
+        _move(heaps, site, heaps.size_class[site] + 1)
     heaps.length[site] = n + 1
     heaps.counts[PENDING] += 1
     base = heaps.block[site]
     heaps.pool[base + n] = page
     if heaps.owner.size > 1:
         heaps.owner[page] = site
-    place = _page_up(heaps, base, n)
+    position = _page_up(heaps, base, n)
     if heaps.at[site] >= 0:
-        if place == 0 or heaps.by_size:
+        if position == 0 or heaps.by_size:
             _site_up(heaps, heaps.at[site])
     elif heaps.ready[site]:
         _enter(heaps, site)
@@ -158,6 +168,54 @@ def push_all(heaps: Heaps, sites: NDArray[np.int32], pages: NDArray[np.int32]) -
         push(heaps, sites[i], pages[i])
 
 
+@uncounted
+def stand_all(heaps: Heaps, sites: NDArray[np.int32], waits: NDArray[np.bool_]) -> None:
+    """Give sites that have no pages all those that wait, at once; `sites` has the site of each page."""
+    for page in range(waits.size):
+        if waits[page]:
+            heaps.length[sites[page]] += 1
+    for site in range(heaps.counts[SITES]):
+        if heaps.length[site] > 0:
+            _make_room(heaps, site)
+    for page in range(waits.size):
+        if waits[page]:
+            site = sites[page]
+            heaps.pool[heaps.block[site] + heaps.length[site]] = page  # by their numbers, and that is an order
+            heaps.length[site] += 1
+            if heaps.owner.size > 1:
+                heaps.owner[page] = site
+    for site in range(heaps.counts[SITES]):
+        if heaps.length[site] > 0:
+            if heaps.score.size > 1:
+                _order(heaps, site)
+            if heaps.ready[site] and heaps.at[site] < 0:
+                _enter(heaps, site)
+
+
+@uncounted
+def _make_room(heaps: Heaps, site: int) -> None:
+    """Give a site a block for as many pages as it has, and none of them yet."""
+    n = heaps.length[site]
+    size_class = 0
+    while CAPACITY[size_class] < n:
+        size_class += 1
+    heaps.size_class[site] = size_class
+    heaps.block[site] = _allocate(heaps, size_class)
+    heaps.counts[PENDING] += n
+    heaps.length[site] = 0
+
+
+@uncounted
+def _order(heaps: Heaps, site: int) -> None:
+    """Put the pages of a site in order."""
+    base, n = heaps.block[site], heaps.length[site]
+    for at in range(n // 2 - 1, -1, -1):
+        _page_down(heaps, base, n, at)
+    if heaps.position.size > 1:
+        for at in range(n):
+            heaps.position[heaps.pool[base + at]] = at + 1
+
+
 @inlined
 def pop(heaps: Heaps, site: int) -> int:
     """Take the best pending page of a site, or -1 when there is none that may be taken."""
@@ -166,20 +224,20 @@ def pop(heaps: Heaps, site: int) -> int:
         return -1
     base = heaps.block[site]
     page = heaps.pool[base]
-    if heaps.place.size > 1:
-        heaps.place[page] = 0
+    if heaps.position.size > 1:
+        heaps.position[page] = 0
     heaps.length[site] = n - 1
     heaps.counts[PENDING] -= 1
     if n == 1:
-        _release(heaps, base, heaps.kind[site])
+        _release(heaps, base, heaps.size_class[site])
         heaps.block[site] = -1
         if heaps.at[site] >= 0:
             _leave(heaps, site)
         return int(page)
     heaps.pool[base] = heaps.pool[base + n - 1]
     _page_down(heaps, base, n - 1, 0)
-    if heaps.kind[site] > 4 and (n - 1) * 4 < CAPACITY[heaps.kind[site]]:
-        _move(heaps, site, heaps.kind[site] - 2)
+    if heaps.size_class[site] > 4 and (n - 1) * 4 < CAPACITY[heaps.size_class[site]]:
+        _move(heaps, site, heaps.size_class[site] - 2)
     if heaps.at[site] >= 0:
         _site_down(heaps, heaps.at[site])
     return int(page)
@@ -192,12 +250,12 @@ def clear(heaps: Heaps, site: int) -> None:
     if n == 0:
         return
     base = heaps.block[site]
-    if heaps.place.size > 1:
+    if heaps.position.size > 1:
         for at in range(n):
-            heaps.place[heaps.pool[base + at]] = 0
+            heaps.position[heaps.pool[base + at]] = 0
     heaps.length[site] = 0
     heaps.counts[PENDING] -= n
-    _release(heaps, base, heaps.kind[site])
+    _release(heaps, base, heaps.size_class[site])
     heaps.block[site] = -1
     if heaps.at[site] >= 0:
         _leave(heaps, site)
@@ -239,12 +297,12 @@ def rescore(heaps: Heaps, site: int, page: int, score: float) -> None:
     heaps.score[page] = score
     base = heaps.block[site]
     if score > before:
-        place = _page_up(heaps, base, heaps.place[page] - 1)
-        if place == 0 and heaps.at[site] >= 0 and not heaps.by_size:
+        position = _page_up(heaps, base, heaps.position[page] - 1)
+        if position == 0 and heaps.at[site] >= 0 and not heaps.by_size:
             _site_up(heaps, heaps.at[site])
     elif score < before:
-        top = heaps.place[page] == 1
-        _page_down(heaps, base, heaps.length[site], heaps.place[page] - 1)
+        top = heaps.position[page] == 1
+        _page_down(heaps, base, heaps.length[site], heaps.position[page] - 1)
         if top and heaps.at[site] >= 0:
             _site_down(heaps, heaps.at[site])
 
@@ -253,13 +311,8 @@ def rescore(heaps: Heaps, site: int, page: int, score: float) -> None:
 def reheap(heaps: Heaps) -> None:
     """Put everything in order again after scores were changed from outside."""
     for site in range(heaps.counts[SITES]):
-        n = heaps.length[site]
-        if n > 0:
-            base = heaps.block[site]
-            for at in range(n // 2 - 1, -1, -1):
-                _page_down(heaps, base, n, at)
-            for at in range(n):
-                heaps.place[heaps.pool[base + at]] = at + 1
+        if heaps.length[site] > 0:
+            _order(heaps, site)
     for at in range(heaps.counts[IN_HEAP]):
         site = heaps.sites[at]
         score, top = _worth(heaps, site), _best(heaps, site)
@@ -270,28 +323,8 @@ def reheap(heaps: Heaps) -> None:
 
 # The same by address.
 
-
-@compiled
-def heaps_at(address: int) -> Heaps:
-    """The arrays whose table lies at an address."""
-    table = table_at(address, 15)
-    return Heaps(
-        array_at(table, 0, np.int32),
-        array_at(table, 1, np.int64),
-        array_at(table, 2, np.int64),
-        array_at(table, 3, np.int8),
-        array_at(table, 4, np.int32),
-        array_at(table, 5, np.bool_),
-        array_at(table, 6, np.int32),
-        array_at(table, 7, np.int32),
-        array_at(table, 8, np.float64),
-        array_at(table, 9, np.int32),
-        array_at(table, 10, np.float64),
-        array_at(table, 11, np.int32),
-        array_at(table, 12, np.int32),
-        array_at(table, 13, np.int64),
-        table[28] != 0,
-    )
+heaps_at = binder(Heaps)
+"""The arrays whose table lies at an address."""
 
 
 @compiled
@@ -355,7 +388,7 @@ def _held(heaps: Heaps, site: int) -> bool:
 
 @inlined
 def _page_up(heaps: Heaps, base: int, at: int) -> int:
-    """Let the page at a place rise to where it belongs; return that place."""
+    """Let the page at a position rise to where it belongs; return that position."""
     pool = heaps.pool
     page = pool[base + at]
     while at > 0:
@@ -364,18 +397,18 @@ def _page_up(heaps: Heaps, base: int, at: int) -> int:
         if not _earlier(heaps, page, other):
             break
         pool[base + at] = other
-        if heaps.place.size > 1:
-            heaps.place[other] = at + 1
+        if heaps.position.size > 1:
+            heaps.position[other] = at + 1
         at = above
     pool[base + at] = page
-    if heaps.place.size > 1:
-        heaps.place[page] = at + 1
+    if heaps.position.size > 1:
+        heaps.position[page] = at + 1
     return at
 
 
 @inlined
 def _page_down(heaps: Heaps, base: int, n: int, at: int) -> None:
-    """Let the page at a place sink to where it belongs among the first n."""
+    """Let the page at a position sink to where it belongs among the first n."""
     pool = heaps.pool
     page = pool[base + at]
     while True:
@@ -388,12 +421,12 @@ def _page_down(heaps: Heaps, base: int, n: int, at: int) -> None:
         if not _earlier(heaps, other, page):
             break
         pool[base + at] = other
-        if heaps.place.size > 1:
-            heaps.place[other] = at + 1
+        if heaps.position.size > 1:
+            heaps.position[other] = at + 1
         at = below
     pool[base + at] = page
-    if heaps.place.size > 1:
-        heaps.place[page] = at + 1
+    if heaps.position.size > 1:
+        heaps.position[page] = at + 1
 
 
 # The heap of sites.
@@ -415,14 +448,14 @@ def _worth(heaps: Heaps, site: int) -> float:
 
 @inlined
 def _ahead(heaps: Heaps, score: float, top: int, at: int) -> bool:
-    """Does a site with this key come before the one at a place?"""
+    """Does a site with this key come before the one at a position?"""
     other = heaps.site_score[at]
     return bool(score > other or (score == other and top < heaps.site_top[at]))
 
 
 @inlined
 def _stand(heaps: Heaps, at: int, site: int, score: float, top: int) -> None:
-    """Put a site at a place."""
+    """Put a site at a position."""
     heaps.sites[at] = site
     heaps.site_score[at] = score
     heaps.site_top[at] = top
@@ -451,7 +484,7 @@ def _leave(heaps: Heaps, site: int) -> None:
 
 @inlined
 def _site_up(heaps: Heaps, at: int) -> bool:
-    """Let the site at a place rise to where its pages put it; whether it moved."""
+    """Let the site at a position rise to where its pages put it; whether it moved."""
     site = heaps.sites[at]
     score, top = _worth(heaps, site), _best(heaps, site)
     start = at
@@ -467,7 +500,7 @@ def _site_up(heaps: Heaps, at: int) -> bool:
 
 @inlined
 def _site_down(heaps: Heaps, at: int) -> None:
-    """Let the site at a place sink to where its pages put it."""
+    """Let the site at a position sink to where its pages put it."""
     n = heaps.counts[IN_HEAP]
     site = heaps.sites[at]
     score, top = _worth(heaps, site), _best(heaps, site)
@@ -485,38 +518,38 @@ def _site_down(heaps: Heaps, at: int) -> None:
     _stand(heaps, at, site, score, top)
 
 
-# Blocks of the pool. A free block holds the start of the next free one of its kind in its first two slots.
+# Blocks of the pool. A free block holds the start of the next free one of its size class in its first two slots.
 
 
 @inlined
-def _allocate(heaps: Heaps, kind: int) -> int:
-    start = heaps.free[kind]
+def _allocate(heaps: Heaps, size_class: int) -> int:
+    start = heaps.free[size_class]
     if start >= 0:
         low, high = np.int64(heaps.pool[start]), np.int64(heaps.pool[start + 1])
-        heaps.free[kind] = (high << 31) + low if high >= 0 else -1
+        heaps.free[size_class] = (high << 31) + low if high >= 0 else -1
         return int(start)
     start = heaps.counts[POOLED]
-    if start + CAPACITY[kind] > heaps.pool.size:
+    if start + CAPACITY[size_class] > heaps.pool.size:
         raise MemoryError("the frontier's page pool is full")
-    heaps.counts[POOLED] = start + CAPACITY[kind]
+    heaps.counts[POOLED] = start + CAPACITY[size_class]
     return int(start)
 
 
 @inlined
-def _release(heaps: Heaps, start: int, kind: int) -> None:
-    following = heaps.free[kind]
+def _release(heaps: Heaps, start: int, size_class: int) -> None:
+    following = heaps.free[size_class]
     heaps.pool[start] = following & 0x7FFFFFFF if following >= 0 else 0
     heaps.pool[start + 1] = following >> 31 if following >= 0 else -1
-    heaps.free[kind] = start
+    heaps.free[size_class] = start
 
 
 @uncounted
-def _move(heaps: Heaps, site: int, kind: int) -> None:
-    """Give a site's pages a block of another kind."""
-    old, old_kind = heaps.block[site], heaps.kind[site]
-    new = _allocate(heaps, kind)
+def _move(heaps: Heaps, site: int, size_class: int) -> None:
+    """Give a site's pages a block of another size class."""
+    old, old_kind = heaps.block[site], heaps.size_class[site]
+    new = _allocate(heaps, size_class)
     for i in range(heaps.length[site]):  # most blocks are small: assigning a slice costs more
         heaps.pool[new + i] = heaps.pool[old + i]
     _release(heaps, old, old_kind)
     heaps.block[site] = new
-    heaps.kind[site] = kind
+    heaps.size_class[site] = size_class

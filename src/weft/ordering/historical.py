@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.compiled import inlined
+from weft.ordering.contract import Scored
 from weft.ordering.known import Known, chance, stays
 
 
@@ -15,7 +16,7 @@ def zero(known: Known, page: int, _parent: int, _out: int) -> float:
 
 @inlined
 def random(known: Known, page: int, parent: int, _out: int) -> float:
-    """A new page has the score of an old one drawn by lot; a new seed has none."""
+    """A new page has the score of an old one drawn at random; a new seed has none."""
     old = known.old[page]
     if old == old:  # noqa: PLR0124
         return float(old)
@@ -41,7 +42,7 @@ def omniscient(known: Known, page: int, _parent: int, _out: int) -> float:
     return 0.0 if true != true else float(true)  # noqa: PLR0124
 
 
-class HistoricalZero:
+class HistoricalZero(Scored):
     """Old scores first, then new pages."""
 
     name = "historical-zero"
@@ -52,8 +53,8 @@ class HistoricalZero:
     linked = staticmethod(stays)
 
 
-class HistoricalRandom:
-    """Old scores, new pages by lot."""
+class HistoricalRandom(Scored):
+    """Old scores, new pages at random."""
 
     name = "historical-random"
     by_size = False
@@ -63,7 +64,7 @@ class HistoricalRandom:
     linked = staticmethod(stays)
 
 
-class HistoricalParent:
+class HistoricalParent(Scored):
     """Old scores, new pages by their parents'."""
 
     name = "historical-parent"
@@ -74,7 +75,7 @@ class HistoricalParent:
     linked = staticmethod(stays)
 
 
-class HistoricalOmniscient:
+class HistoricalOmniscient(Scored):
     """Old scores, new pages by an oracle."""
 
     name = "historical-omniscient"

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import array_at, compiled, inlined, table_at
+from weft.compiled import binder, inlined
 
 HELD: Final = -np.inf  # the score of a page that waits until it is given another one, whatever else is there
 NO_PAGE: Final = -1  # the parent of a seed
@@ -29,18 +29,8 @@ class Known(NamedTuple):
     seed: int  # of what is left to chance
 
 
-@compiled
-def known_at(address: int) -> Known:
-    """The arrays whose table lies at an address."""
-    table = table_at(address, 6)
-    return Known(
-        array_at(table, 0, np.float64),
-        array_at(table, 1, np.float64),
-        array_at(table, 2, np.float64),
-        array_at(table, 3, np.float64),
-        array_at(table, 4, np.int64),
-        table[10],
-    )
+known_at = binder(Known)
+"""The arrays whose table lies at an address."""
 
 
 @inlined

@@ -7,8 +7,10 @@ connection at a time.
 
 from __future__ import annotations
 
+from weft.ordering.contract import Ordering
 
-class LargerSitesFirst:
+
+class LargerSitesFirst(Ordering):
     """The site with most pending pages first."""
 
     name = "larger-sites-first"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from weft.ordering.contract import Scored
 from weft.ordering.depth import found
 from weft.ordering.known import stays
 
 
-class Length:
+class Length(Scored):
     """Larger sites first, by depth inside them."""
 
     name = "length"

@@ -6,6 +6,7 @@ A page can still be visited only when a page that links to it was, and its site 
 from __future__ import annotations
 
 from weft.compiled import inlined
+from weft.ordering.contract import Scored
 from weft.ordering.known import Known, stays
 
 
@@ -16,7 +17,7 @@ def found(known: Known, page: int, _parent: int, _out: int) -> float:
     return 0.0 if true != true else float(true)  # noqa: PLR0124  that is NaN
 
 
-class Omniscient:
+class Omniscient(Scored):
     """Highest true score first."""
 
     name = "omniscient"

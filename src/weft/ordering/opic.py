@@ -7,6 +7,7 @@ Cash sent to a page that was visited already, and that of a page without links, 
 from __future__ import annotations
 
 from weft.compiled import inlined
+from weft.ordering.contract import Scored
 from weft.ordering.known import Known
 
 
@@ -22,7 +23,7 @@ def linked(known: Known, page: int, parent: int, out: int) -> float:
     return float(known.score[page] + known.score[parent] / out)
 
 
-class Opic:
+class Opic(Scored):
     """Most cash first."""
 
     name = "opic"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.compiled import inlined
+from weft.ordering.contract import Scored
 from weft.ordering.known import Known
 from weft.ordering.opic import linked
 
@@ -13,7 +14,7 @@ def found(_known: Known, _page: int, parent: int, _out: int) -> float:
     return 1.0 if parent < 0 else 0.0
 
 
-class OpicSeeds:
+class OpicSeeds(Scored):
     """Most cash first, all of which was the seeds'."""
 
     name = "opic-seeds"

@@ -5,6 +5,7 @@ the next time, the sum of what the pages that link to it would give it.
 from __future__ import annotations
 
 from weft.compiled import inlined
+from weft.ordering.contract import Scored
 from weft.ordering.known import Known
 from weft.ordering.reranking import Every
 
@@ -22,7 +23,7 @@ def linked(known: Known, page: int, parent: int, out: int) -> float:
     return float(had + known.score[parent] / out) if page >= known.ranked[0] else float(had)
 
 
-class Partial:
+class Partial(Scored):
     """Highest estimate of PageRank first, new pages at once."""
 
     name = "partial"

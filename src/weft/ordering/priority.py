@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from weft.ordering.contract import Ordering
 
-class Priority:
+
+class Priority(Ordering):
     """The page with the highest priority first; among equals, the one asked for first."""
 
     name = "priority"

@@ -1,8 +1,9 @@
-"""Random (P1): pages in an order drawn by lot, over all sites; what others are measured by."""
+"""Random (P1): pages in an order drawn at random, over all sites; what others are measured by."""
 
 from __future__ import annotations
 
 from weft.compiled import inlined
+from weft.ordering.contract import Scored
 from weft.ordering.known import Known, chance, stays
 
 
@@ -12,7 +13,7 @@ def found(known: Known, page: int, _parent: int, _out: int) -> float:
     return chance(known.seed, page)
 
 
-class Random:
+class Random(Scored):
     """Any page first."""
 
     name = "random"

@@ -10,13 +10,14 @@ the same d orders pages in the same way. With d = 0 the crawl stands still meanw
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import array_at, compiled, reserve, table_at
+from weft.compiled import binder, compiled, reserve
 from weft.ordering.heaps import Heaps, reheap
 from weft.ordering.known import HELD, Known
 
@@ -25,15 +26,15 @@ EPSILON: Final = 0.15  # the papers' chance of a random jump
 
 
 class Every(enum.Enum):
-    """When scores are computed anew."""
+    """When scores are computed anew: an ordering says so."""
 
     PAGES = "pages"  # every K pages
-    BATCH = "batch"  # when the K pages of a batch are done
+    BATCH = "batch"  # when the K pages of a page batch are done; `batch` below is always one of these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reranking:
-    """The numbers of it."""
+    """How often scores are computed anew, and how exactly; a part of the settings, the same for a whole run."""
 
     pages: int = 100_000  # K
     delay: int = 0  # d
@@ -57,16 +58,8 @@ def make_edges(pages: int, links: int) -> Edges:
     )
 
 
-@compiled
-def edges_at(address: int) -> Edges:
-    """The arrays whose table lies at an address."""
-    table = table_at(address, 4)
-    return Edges(
-        array_at(table, 0, np.int32),
-        array_at(table, 1, np.int64),
-        array_at(table, 2, np.int32),
-        array_at(table, 3, np.int64),
-    )
+edges_at = binder(Edges)
+"""The arrays whose table lies at an address."""
 
 
 @compiled
@@ -122,6 +115,86 @@ def _iterate(edges: Edges, visits: int, rank: NDArray[np.float64], following: ND
     for page in range(rank.size):
         change += abs(following[page] - rank[page])
     return change
+
+
+class RerankPlan:
+    """When scores are computed anew and when they take effect; one for a crawl, simulated or live.
+
+    It is told how many pages are over (fetched; for batches, pages of the batch that had their turn) and how many are
+    known, and says what is due. It knows neither a clock nor a page. Always: between two effects one snapshot is due,
+    and it is due as many pages before the effect as the delay says, or at once where fewer are left.
+    """
+
+    def __init__(self, every: Every, terms: Reranking) -> None:
+        self.every = every
+        self._terms = terms
+        self._over = 0
+        self._snapshot_at = self._effect_at = 0
+        self._taken = False  # the snapshot for the next effect
+        self._complete = -1  # pages known when a batch was chosen that has all that were pending; else -1
+
+    def __repr__(self) -> str:
+        return f"RerankPlan({self.every.value}, {self._over} over, due at {self.next_at})"
+
+    def begin(self, pages: int, *, resumed: bool = False) -> int:
+        """So many pages are pending at the start; how many of them make the first batch. One that goes on with what an
+        earlier run knew computes at once.
+        """
+        first = 0 if resumed or self.every is Every.PAGES else min(self._terms.pages, pages)
+        self._plan(0 if resumed else self._terms.pages if self.every is Every.PAGES else first)
+        return first
+
+    def over(self, pages: int) -> None:
+        """So many more pages are over."""
+        self._over += pages
+
+    @property
+    def next_at(self) -> int:
+        """How many pages are over when something is due next."""
+        return self._effect_at if self._taken else self._snapshot_at
+
+    def snapshot_due(self, known: int) -> bool:
+        """Is it time to compute? To be asked once: what is due is taken to be done. While all known pages are in the
+        batch none waits for the next one.
+        """
+        if self._taken or known == self._complete or self._over < self._snapshot_at:
+            return False
+        self._taken = True
+        return True
+
+    def effect_due(self, known: int) -> bool:
+        """Is it time for what was computed to take effect?"""
+        return self._taken and known != self._complete and self._over >= self._effect_at
+
+    def take_effect(
+        self,
+        heaps: Heaps,
+        known: Known,
+        pages: int,
+        ranks: NDArray[np.float64],
+        pending: Callable[[], NDArray[np.int64]],
+        compute: Callable[[], NDArray[np.float64]],
+    ) -> NDArray[np.int64]:
+        """Give pages what was computed at the snapshot, of `pages` known by now; the pages of the next batch, if there
+        are batches. Where nothing that was known then is pending, it is computed again.
+        """
+        self._taken = False
+        if self.every is Every.PAGES:
+            rescore_all(heaps, known, ranks)
+            self._plan(self._terms.pages)
+            return np.empty(0, np.int64)
+        waiting = pending()
+        chosen = choose_batch(heaps, known, ranks, waiting, self._terms.pages)
+        if chosen.size == 0 and waiting.size:
+            chosen = choose_batch(heaps, known, compute(), waiting, self._terms.pages)
+        self._complete = pages if chosen.size == waiting.size else -1
+        self._plan(chosen.size)
+        return chosen
+
+    def _plan(self, pages: int) -> None:
+        """So many pages from now the next scores take effect."""
+        self._effect_at = self._over + pages
+        self._snapshot_at = max(self._over, self._effect_at - self._terms.delay)
 
 
 def rescore_all(heaps: Heaps, known: Known, rank: NDArray[np.float64]) -> None:

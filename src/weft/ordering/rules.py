@@ -1,88 +1,82 @@
 """The rules of all built-in orderings behind one compiled door. In: the number of an ordering. Out: its scores.
 
 The simulator's loop is compiled whole, and cannot call what it does not know: an ordering that is not in this table
-(somebody else's) is asked in Python, page by page, and orders in the same way.
+(somebody else's) is asked in Python, page by page, and orders in the same way. The compiled functions are generated
+from the table: a built-in ordering stands there once, and a number that does not is an error.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
-from weft.compiled import inlined
-from weft.ordering import backlink, batch, depth, historical, omniscient, opic, opic_seeds, partial, random_order
-from weft.ordering.contract import Ordering
-from weft.ordering.known import Known, stays
+from weft.compiled import generated, inlined
+from weft.ordering.backlink import Backlink
+from weft.ordering.batch import Batch
+from weft.ordering.contract import Ordering, Scored
+from weft.ordering.depth import Depth
+from weft.ordering.historical import HistoricalOmniscient, HistoricalParent, HistoricalRandom, HistoricalZero
+from weft.ordering.known import Known
+from weft.ordering.length import Length
+from weft.ordering.omniscient import Omniscient
+from weft.ordering.opic import Opic
+from weft.ordering.opic_seeds import OpicSeeds
+from weft.ordering.partial import Partial
+from weft.ordering.random_order import Random
 
 PYTHON: Final = 0  # ask in Python
 UNSCORED: Final = 1  # nothing to ask
-_RANDOM, _DEPTH, _BACKLINK, _OPIC, _OPIC_SEEDS, _PARTIAL, _BATCH = range(2, 9)
-_ZERO, _LOT, _PARENT, _HISTORICAL_OMNISCIENT, _OMNISCIENT = range(9, 14)
 
-_NUMBERS: Final[dict[str, int]] = {
-    "random": _RANDOM,
-    "depth": _DEPTH,
-    "length": _DEPTH,
-    "backlink": _BACKLINK,
-    "opic": _OPIC,
-    "opic-seeds": _OPIC_SEEDS,
-    "partial": _PARTIAL,
-    "batch": _BATCH,
-    "historical-zero": _ZERO,
-    "historical-random": _LOT,
-    "historical-parent": _PARENT,
-    "historical-omniscient": _HISTORICAL_OMNISCIENT,
-    "omniscient": _OMNISCIENT,
-}
+BUILT_IN: Final[tuple[type[Scored], ...]] = (
+    Random,
+    Depth,
+    Length,
+    Backlink,
+    Opic,
+    OpicSeeds,
+    Partial,
+    Batch,
+    HistoricalZero,
+    HistoricalRandom,
+    HistoricalParent,
+    HistoricalOmniscient,
+    Omniscient,
+)
+_NUMBERS: Final[dict[type, int]] = {kind: number for number, kind in enumerate(BUILT_IN, UNSCORED + 1)}
+
+Rule = Callable[[int, Known, int, int, int], float]
+"""In: the number of an ordering, what is known, a page, the page that links to it, and the links on that."""
 
 
 def rule_of(ordering: Ordering) -> int:
     """The number by which compiled code knows an ordering."""
-    if not ordering.scored:
-        return UNSCORED
-    ours = type(ordering).__module__.startswith("weft.ordering.")
-    return _NUMBERS.get(ordering.name, PYTHON) if ours else PYTHON
+    return _NUMBERS.get(type(ordering), PYTHON) if ordering.scored else UNSCORED
 
 
 def by_lot(rule: int) -> bool:
     """May a rule give two pages different scores that were found on the same page, by chance or by who knows what?"""
-    return rule in (PYTHON, _RANDOM, _LOT)
+    return rule in (PYTHON, _NUMBERS[Random], _NUMBERS[HistoricalRandom])
 
 
-@inlined
-def found(rule: int, known: Known, page: int, parent: int, out: int) -> float:
-    """The score of a page that is found."""
-    if rule == _RANDOM:
-        return random_order.found(known, page, parent, out)
-    if rule == _DEPTH:
-        return depth.found(known, page, parent, out)
-    if rule == _BACKLINK:
-        return backlink.found(known, page, parent, out)
-    if rule == _OPIC:
-        return opic.found(known, page, parent, out)
-    if rule == _OPIC_SEEDS:
-        return opic_seeds.found(known, page, parent, out)
-    if rule == _PARTIAL:
-        return partial.found(known, page, parent, out)
-    if rule == _BATCH:
-        return batch.found(known, page, parent, out)
-    if rule == _ZERO:
-        return historical.zero(known, page, parent, out)
-    if rule == _LOT:
-        return historical.random(known, page, parent, out)
-    if rule == _PARENT:
-        return historical.parent(known, page, parent, out)
-    if rule == _HISTORICAL_OMNISCIENT:
-        return historical.omniscient(known, page, parent, out)
-    return omniscient.found(known, page, parent, out)
+def _dispatched(name: str) -> Rule:
+    """A compiled function that calls the rule of this name of the ordering whose number it is given."""
+    numbers: dict[Any, list[int]] = {}
+    for kind, number in _NUMBERS.items():
+        numbers.setdefault(getattr(kind, name), []).append(number)
+    names: dict[str, Any] = {}
+    lines = [f"def {name}(rule, known, page, parent, out):"]
+    for function, those in numbers.items():
+        called = f"{name}_{those[0]}"
+        names[called] = function
+        lines.append(f"    if {' or '.join(f'rule == {number}' for number in those)}:")
+        lines.append(f"        return {called}(known, page, parent, out)")
+    lines.append("    raise ValueError('there is no rule of this number')")
+    rule: Rule = generated(name, "\n".join(lines), names, __name__)
+    return inlined(rule)
 
 
-@inlined
-def linked(rule: int, known: Known, page: int, parent: int, out: int) -> float:
-    """The score of a page that one more visited page links to."""
-    if rule == _BACKLINK:
-        return backlink.linked(known, page, parent, out)
-    if rule in (_OPIC, _OPIC_SEEDS):
-        return opic.linked(known, page, parent, out)
-    if rule == _PARTIAL:
-        return partial.linked(known, page, parent, out)
-    return stays(known, page, parent, out)
+found = _dispatched("found")
+"""The score of a page that is found."""
+
+linked = _dispatched("linked")
+"""The score of a page that one more visited page links to."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.reproduce.beyond import live, named, real, variants, webs
 from weft.reproduce.blocks import Block, Heading, Picture, Points, Table, Text
 from weft.reproduce.experiments import EVEN, READINGS, ROBOTS
+from weft.reproduce.further_tables import live, named, real, variants, webs
 from weft.reproduce.published import RELATIVE, SHARE, TAU
 from weft.reproduce.scale import WAIT
 from weft.reproduce.verdicts import COMES_OUT, DOES_NOT, VERDICTS, shown, spread

@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from weft import disk
+from weft.disk import replace_file, replacing, writing
 from weft.errors import UsageError
 from weft.reproduce.blocks import html, markdown
 from weft.reproduce.document import TITLE, document
 from weft.reproduce.figures import Drawing, draw
 from weft.reproduce.values import KIND
-from weft.store.files import replacing, writing
 
 VALUES = "values.json"
 _OURS = {VALUES, "index.html", "figures"}
@@ -28,7 +29,7 @@ _OURS = {VALUES, "index.html", "figures"}
 def write_report(values: Mapping[str, Any], out: Path) -> None:
     """Write the directory."""
     drawings = draw(values)
-    with replacing(out, check_place) as folder:
+    with replacing(out, check_replaceable) as folder:
         text = json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
         (folder / VALUES).write_text(text + "\n", encoding="utf-8")
         (folder / "index.html").write_text(html(document(values), TITLE, drawings), encoding="utf-8")
@@ -40,9 +41,7 @@ def write_docs(values: Mapping[str, Any], docs: Path) -> None:
     drawings = draw(values)
     with writing(docs):
         _write_figures(docs / "figures", drawings)
-        beside = docs / ".reproduction.md.new"
-        beside.write_text(markdown(document(values), TITLE, drawings), encoding="utf-8")
-        beside.replace(docs / "reproduction.md")
+        replace_file(docs / "reproduction.md", markdown(document(values), TITLE, drawings).encode())
 
 
 def read_values(out: Path) -> dict[str, Any]:
@@ -57,18 +56,18 @@ def read_values(out: Path) -> dict[str, Any]:
     return values
 
 
-def check_place(out: Path) -> None:
+def check_replaceable(out: Path) -> None:
     """Refuse a place where something else is than an earlier report; to be asked before the work is done."""
-    todo = "give another directory, or move this one away"
-    if not out.exists() and not out.is_symlink():
-        return
-    if not out.is_dir() or out.is_symlink():
-        raise UsageError("the report needs a directory of its own, and this is none", where=str(out), todo=todo)
-    names = {each.name for each in out.iterdir()}
-    if names and not (names <= _OURS and VALUES in names):
-        raise UsageError("the directory exists and holds something else than a report", where=str(out), todo=todo)
-    if names:
-        read_values(out)
+    disk.check_replaceable(out, "report", is_one=_is_report, is_ours=_OURS.__contains__)
+
+
+def _is_report(folder: Path) -> bool:
+    """Whether the values there are ours: other programs write files of that name too."""
+    try:
+        read_values(folder)
+    except UsageError:
+        return False
+    return True
 
 
 def _write_figures(folder: Path, drawings: Mapping[str, Drawing]) -> None:

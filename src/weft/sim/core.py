@@ -13,12 +13,12 @@ runs slower the more the link is asked for, tells when each of them ends.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import array_at, compiled, inlined, reserve, table_at, uncounted
+from weft.compiled import binder, compiled, inlined, reserve, uncounted
 from weft.ordering.heaps import Heaps, add_site, heaps_at, pop, push, rescore, set_ready, take_site
 from weft.ordering.known import NO_PAGE, Known, known_at
 from weft.ordering.reranking import Edges, add_edges, edges_at
@@ -70,7 +70,7 @@ class Web(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The numbers of a simulation."""
+    """The conditions of a simulation as compiled code reads them; they never change during one."""
 
     rule: int
     fixed: bool  # further links to a page do not change its score
@@ -152,58 +152,7 @@ class Tables(NamedTuple):
     edges: int
 
 
-@compiled
-def _web_at(address: int) -> Web:
-    table = table_at(address, 5)
-    return Web(
-        array_at(table, 0, np.int64),
-        array_at(table, 1, np.int32),
-        array_at(table, 2, np.int32),
-        array_at(table, 3, np.float64),
-        array_at(table, 4, np.float64),
-    )
-
-
-@compiled
-def _times_at(address: int) -> Times:
-    table = table_at(address, 3)
-    return Times(array_at(table, 0, np.float32), array_at(table, 1, np.float32), array_at(table, 2, np.float32))
-
-
-@compiled
-def _events_at(table: NDArray[np.int64], place: int) -> Events:
-    return Events(
-        array_at(table, place, np.float64),
-        array_at(table, place + 1, np.int64),
-        array_at(table, place + 2, np.int32),
-        array_at(table, place + 3, np.int64),
-    )
-
-
-@compiled
-def _state_at(address: int) -> State:
-    table = table_at(address, 20)
-    return State(
-        array_at(table, 0, np.int32),
-        array_at(table, 1, np.int32),
-        array_at(table, 2, np.bool_),
-        array_at(table, 3, np.int32),
-        array_at(table, 4, np.float64),
-        array_at(table, 5, np.float64),
-        array_at(table, 6, np.float64),
-        array_at(table, 7, np.int32),
-        array_at(table, 8, np.int32),
-        _events_at(table, 9),
-        _events_at(table, 13),
-        array_at(table, 17, np.int32),
-        array_at(table, 18, np.int64),
-        array_at(table, 19, np.float64),
-    )
-
-
-def arrays_of(state: State) -> tuple[NDArray[Any], ...]:
-    """All arrays of the state, for a table of them."""
-    return (*state[:9], *state.later, *state.transfers, *state[11:])
+_web_at, _times_at, _state_at = binder(Web), binder(Times), binder(State)
 
 
 # Discovery.

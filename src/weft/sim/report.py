@@ -26,12 +26,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from weft import disk
+from weft.disk import replacing, writing
 from weft.errors import UsageError
 from weft.printing import plots
 from weft.printing.page import Cell, Column, Page
 from weft.sim import metrics
 from weft.sim.result import Simulated
-from weft.store.files import replacing, writing
 
 KIND = "weft simulation"
 SHARES = (0.01, 0.1, 0.2)
@@ -85,7 +86,7 @@ def write_report(
     Results are worked off one by one, so a generator of them needs the memory of one. Of `about`, `title` heads the
     page, `warnings` (a list) stand at its top and in the summary, and the rest is shown as it is.
     """
-    with replacing(out, check_place) as folder:
+    with replacing(out, check_replaceable) as folder:
         kept = list(_keep(results, scores, np.asarray(stored_ids), folder, order_out=order_out))
         with writing(folder):
             pq.write_table(_curves(kept), folder / "curves.parquet", compression="zstd")
@@ -107,28 +108,18 @@ def write_report(
 # The directory.
 
 
-def check_place(out: Path) -> None:
+def check_replaceable(out: Path) -> None:
     """Refuse a place where something else is than an earlier report; ask before the work, and again after it."""
-    if not out.exists() and not out.is_symlink():
-        return
-    todo = "give another directory, or move this one away"
-    if not out.is_dir() or out.is_symlink():
-        raise UsageError("the report needs a directory of its own, and this is none", where=str(out), todo=todo)
-    names = {each.name for each in out.iterdir()}
-    if names and not _is_report(out / "summary.json"):
-        raise UsageError("the directory exists and holds no earlier report", where=str(out), todo=todo)
-    others = sorted(name for name in names if not _OURS.fullmatch(name))
-    if others:
-        raise UsageError(f"the earlier report has a foreign file in it, {others[0]}", where=str(out), todo=todo)
+    disk.check_replaceable(out, "report", is_one=_is_report, is_ours=lambda name: _OURS.fullmatch(name) is not None)
 
 
 _OURS = re.compile(r"summary\.json|curves\.parquet|orders\.parquet|order\..*\.txt|index\.html|plots")
 
 
-def _is_report(path: Path) -> bool:
-    """Whether a file is the summary of a report."""
+def _is_report(folder: Path) -> bool:
+    """Whether a folder has the summary of a report."""
     try:
-        return bool(json.loads(path.read_text(encoding="utf-8"))["kind"] == KIND)
+        return bool(json.loads((folder / "summary.json").read_text(encoding="utf-8"))["kind"] == KIND)
     except (OSError, ValueError, KeyError, TypeError):
         return False
 

@@ -13,6 +13,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,8 @@ from weft.graph import Graph
 from weft.ordering.contract import Ordering, Scored
 from weft.ordering.heaps import TwoLevelHeap
 from weft.ordering.known import NO_PAGE, Known, stays
-from weft.ordering.reranking import Estimate, Every, Reranking, choose_batch, make_edges, rescore_all
-from weft.ordering.rules import PYTHON, rule_of
+from weft.ordering.reranking import Estimate, Reranking, RerankPlan, make_edges
+from weft.ordering.rules import PYTHON, UNSCORED, rule_of
 from weft.settings import setting
 from weft.sim import core
 from weft.sim.result import Simulated
@@ -36,7 +37,7 @@ _NONE = np.zeros(1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What a simulated crawl keeps to."""
+    """Settings of a simulated crawl: its politeness, its connections, and what is left to chance."""
 
     connections: int = setting(1, "connections at once, each to a site of its own (r)", at_least=1, at_most=1_000_000)
     wait: float = setting(15.0, "seconds between two visits to a site (w)", at_least=0, unit="seconds")
@@ -111,22 +112,22 @@ class Simulation:
     ) -> None:
         conditions.check()
         scores = scores or Scores()
-        needs = getattr(ordering, "needs", ())
+        needs = ordering.needs
         self._ordering = ordering
         self._conditions = conditions
         self._graph = graph
-        self._every: Every | None = getattr(ordering, "rerank", None)
         old = scores.of("old", ordering.name) if "old" in needs else _NONE
         true = scores.of("true", ordering.name) if "true" in needs else _NONE
         self._web = core.Web(graph.offsets, graph.links, _page_sites(graph), old, true)
         rule = rule_of(ordering)
-        fixed = rule != PYTHON and getattr(ordering, "linked", stays) is stays
+        fixed = rule == UNSCORED or (rule != PYTHON and isinstance(ordering, Scored) and ordering.linked is stays)
+        every = ordering.rerank
         self._heaps = TwoLevelHeap(
             pages=graph.pages,
             sites=graph.sites,
             scored=ordering.scored,
             by_size=ordering.by_size,
-            fixed=fixed and self._every is None,
+            fixed=fixed and every is None,
         )
         pages = graph.pages
         self._known = Known(
@@ -139,18 +140,16 @@ class Simulation:
         )
         most_links = int(np.diff(graph.offsets).max()) if pages else 0
         self._state = core.make_state(pages, graph.sites, conditions.connections, most_links)
-        self._reranking = Reranking(
-            pages=conditions.rerank, delay=conditions.rerank_delay, iterations=conditions.iterations
-        )
-        self._edges = make_edges(pages if self._every else 1, len(graph.links) if self._every else 1)
-        self._estimate = Estimate(pages if self._every else 1, self._reranking)
-        self._snapshot: NDArray[np.float64] | None = None
-        self._snapshot_at = self._effect_at = pages + 1  # downloads
+        reranking = Reranking(pages=conditions.rerank, delay=conditions.rerank_delay, iterations=conditions.iterations)
+        self._edges = make_edges(pages if every else 1, len(graph.links) if every else 1)
+        self._estimate = Estimate(pages if every else 1, reranking)
+        self._plan = None if every is None else RerankPlan(every, reranking)
+        self._snapshot = _NONE
         self._times = times.arrays() if times is not None else core.Times(*(np.zeros(1, np.float32),) * 3)
         self._terms = core.Terms(
             rule=rule,
             fixed=fixed,
-            ranked=self._every is not None,
+            ranked=every is not None,
             connections=conditions.connections,
             per_visit=conditions.per_visit,
             wait=float(conditions.wait),  # a whole number would be compiled for once more
@@ -162,10 +161,7 @@ class Simulation:
             kept_latency=float(conditions.kept_latency),
         )
 
-        self._kept = [
-            table_of(arrays)
-            for arrays in (self._web, self._times, core.arrays_of(self._state), self._known, self._edges)
-        ]
+        self._kept = [table_of(arrays) for arrays in (self._web, self._times, self._state, self._known, self._edges)]
         web_at, times_at, state_at, known_at, edges_at = map(address_of, self._kept)
         self._tables = core.Tables(web_at, times_at, state_at, self._heaps.address, known_at, edges_at)
 
@@ -183,12 +179,16 @@ class Simulation:
         self._begin()
         most = self._conditions.most_pages or self._graph.pages
         while self.visited < most:
-            goal = min(most, self._snapshot_at, self._effect_at, (self.visited // _STEP + 1) * _STEP)
-            why = core.advance_at(self._tables, self._terms, goal)
+            visited = self.visited
+            goal = min(most, (visited // _STEP + 1) * _STEP)
+            why = core.advance_at(
+                self._tables, self._terms, goal if self._plan is None else min(goal, self._plan.next_at)
+            )
             if why == core.ASK:
                 self._ask()
-            if self._every is not None:
-                self._rerank()
+            if self._plan is not None:
+                self._plan.over(self.visited - visited)
+                self._rerank(self._plan)
             if why == core.DONE:
                 break
             if why == core.REACHED:
@@ -217,12 +217,8 @@ class Simulation:
         if self._terms.rule == PYTHON:
             assert isinstance(self._ordering, Scored)
             known.score[:seeds] = self._ordering.found(known, np.arange(seeds), NO_PAGE, 0)
-        if self._every is Every.BATCH:
-            first = min(self._reranking.pages, seeds)
-            known.score[:first] = 0.0
-            self._plan(first)
-        elif self._every is Every.PAGES:
-            self._plan(self._reranking.pages)
+        if self._plan is not None:
+            known.score[: self._plan.begin(seeds)] = 0.0
         core.push_seeds(self._web, state, self._heaps.arrays)
 
     def _ask(self) -> None:
@@ -242,29 +238,18 @@ class Simulation:
 
     # Scores computed anew.
 
-    def _plan(self, pages: int) -> None:
-        """So many pages from now the next scores take effect."""
-        self._effect_at = self.visited + pages
-        self._snapshot_at = max(self.visited, self._effect_at - self._reranking.delay)
-
-    def _rerank(self) -> None:
+    def _rerank(self, plan: RerankPlan) -> None:
         """Compute what is due, and let it take effect when that is due."""
-        if self.visited >= self._snapshot_at and self._snapshot is None:
+        found = int(self._state.counts[core.FOUND])
+        if plan.snapshot_due(found):
             self._snapshot = self._compute()
-        if self.visited < self._effect_at:
-            return
-        assert self._snapshot is not None
-        arrays, known, state = self._heaps.arrays, self._known, self._state
-        if self._every is Every.PAGES:
-            rescore_all(arrays, known, self._snapshot)
-            self._plan(self._reranking.pages)
-        else:
-            pending = np.flatnonzero(~state.taken[: int(state.counts[core.FOUND])])
-            size = choose_batch(arrays, known, self._snapshot, pending, self._reranking.pages).size
-            if size == 0 and pending.size:  # all that was known at the snapshot is visited
-                size = choose_batch(arrays, known, self._compute(), pending, self._reranking.pages).size
-            self._plan(size or self._graph.pages + 1)
-        self._snapshot = None
+        if plan.effect_due(found):
+            plan.take_effect(
+                self._heaps.arrays, self._known, found, self._snapshot, partial(self._pending, found), self._compute
+            )
+
+    def _pending(self, found: int) -> NDArray[np.int64]:
+        return np.flatnonzero(~self._state.taken[:found])
 
     def _compute(self) -> NDArray[np.float64]:
         return self._estimate.compute(self._edges, self.visited, int(self._state.counts[core.FOUND])).copy()

@@ -36,7 +36,7 @@ _done: Any = None  # in a process of the pool: pages visited, by simulation
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is to be simulated."""
+    """What a process of the pool is to simulate: all of it can be pickled."""
 
     graph: Path
     conditions: Conditions = field(default_factory=Conditions)
@@ -123,7 +123,7 @@ def _run(wanted: Order, name: str, at: int, folder: Path) -> Path:
 def _simulate(wanted: Order, name: str, progress: Callable[[int], None]) -> Simulated:
     stored = load(wanted.graph)
     ordering = ordering_named(name)
-    needs = getattr(ordering, "needs", ())
+    needs = ordering.needs
     given = read_scores(wanted.scores, stored) if wanted.scores is not None and needs else None
     true, old = None, None
     if "old" in needs:

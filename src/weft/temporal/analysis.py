@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from weft.disk import replacing, writing
 from weft.errors import UsageError
-from weft.store.files import replacing, writing
 from weft.temporal.comparing import compare, compare_later
 from weft.temporal.curves import fit_curves, paper_curves
 from weft.temporal.evaluation import Measures
@@ -26,7 +26,7 @@ from weft.temporal.folders import rank_folders
 from weft.temporal.hubs import find_hubs, hubs_of
 from weft.temporal.labels import Rules, classify
 from weft.temporal.learning import Learned, learn
-from weft.temporal.output import DAYS, check_no_days, check_place, write_output
+from weft.temporal.output import DAYS, check_no_days, check_replaceable, write_output
 from weft.temporal.reading import Reading, Taken, add_days, read_views, views_of_days
 from weft.temporal.sites import SiteRules, rank_sites
 from weft.temporal.views import Views
@@ -87,7 +87,7 @@ def update(out: Path, logs: Sequence[Path], task: Task, tell: Tell, *, again: bo
 
 def _check_grows(out: Path) -> None:
     """Refuse a place whose days are not known."""
-    check_place(out)
+    check_replaceable(out)
     if (out / "summary.json").exists() and not (out / DAYS).is_dir():
         todo = "begin another directory by `weft temporal update` with all logs"
         raise UsageError("this analysis was made at once and cannot grow by days", where=str(out), todo=todo)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from weft.temporal.evaluation import Measures, evaluate, measure
-from weft.temporal.given import read_sites
+from weft.temporal.hand_labels import read_sites
 from weft.temporal.labels import Rules, classify
 from weft.temporal.places import page_sites
 from weft.temporal.reading import Reading, read_views

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.temporal.evaluation import train_weights
-from weft.temporal.given import Labelled, read_labelled
+from weft.temporal.hand_labels import Labelled, read_labelled
 from weft.temporal.labels import Rules, classify
 from weft.temporal.reading import Reading
 from weft.temporal.reading.pages import Canonical

@@ -28,9 +28,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from weft import disk
+from weft.disk import writing
 from weft.errors import UsageError
 from weft.printing import plots
-from weft.store.files import writing
 from weft.temporal.columns import pages_table
 from weft.temporal.findings import Findings
 from weft.temporal.report import report
@@ -44,41 +45,31 @@ LEAST_DAYS = 10  # in a shorter window no page is seen long enough to be decided
 _FILES = ("seeds.txt", "sites.tsv", "folders.tsv", "patterns.tsv", "hubs.tsv", "pages.parquet")
 _OURS = {*_FILES, "summary.json", "index.html", DAYS}
 _SPACES = str.maketrans("\t\r\n", "   ")
-_TODO = "give another directory, or move this one away"
 
 
-def check_place(out: Path) -> None:
+def check_replaceable(out: Path) -> None:
     """Refuse a place where something else is than an earlier analysis."""
-    if not out.exists() and not out.is_symlink():
-        return
-    if not out.is_dir() or out.is_symlink():
-        raise UsageError("an analysis needs a directory of its own, and this is none", where=str(out), todo=_TODO)
-    names = {each.name for each in out.iterdir()}
-    if names and not _is_analysis(out / "summary.json"):
-        raise UsageError("the directory exists and holds no earlier analysis", where=str(out), todo=_TODO)
-    others = sorted(names - _OURS)
-    if others:
-        raise UsageError(f"the earlier analysis has a foreign file in it, {others[0]}", where=str(out), todo=_TODO)
+    disk.check_replaceable(out, "analysis", is_one=_is_analysis, is_ours=_OURS.__contains__)
 
 
 def check_no_days(out: Path) -> None:
     """The same, and refuse to throw away the days of an analysis that grows."""
-    check_place(out)
+    check_replaceable(out)
     if (out / DAYS).exists():
         todo = "add to it by `weft temporal update`, or give another directory"
         raise UsageError("the directory holds days of an analysis that grows", where=str(out), todo=todo)
 
 
-def _is_analysis(path: Path) -> bool:
-    """Whether a file is the summary of an analysis."""
+def _is_analysis(folder: Path) -> bool:
+    """Whether a folder has the summary of an analysis."""
     try:
-        return bool(json.loads(path.read_text(encoding="utf-8"))["kind"] == KIND)
+        return bool(json.loads((folder / "summary.json").read_text(encoding="utf-8"))["kind"] == KIND)
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
 
 def write_output(found: Findings, folder: Path) -> dict[str, Any]:
-    """Write everything into a folder that `weft.store.files.replacing` has made, and return the summary."""
+    """Write everything into a folder that `weft.disk.replacing` has made, and return the summary."""
     summary = summarise(found)
     with writing(folder):
         (folder / "seeds.txt").write_text("".join(f"{seed}\n" for seed in seeds(found)), encoding="utf-8")

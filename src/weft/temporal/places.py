@@ -2,8 +2,8 @@
 
 P2 (section 6) leaves two finer levels than the site to be studied. A *folder* is the path up to its last slash. A
 *pattern* is what dynamic URLs with the same path and the same parameter names have in common; a page without a query
-has its folder for a pattern. Runs of digits count as one sign, ``#``, which no URL in normal form contains: the folder
-of a day or the number of an article would otherwise be a place where nothing is published twice.
+has its folder for a pattern. Runs of digits count as one character, ``#``, which no URL in normal form contains: the
+folder of a day or the number of an article would otherwise be a place where nothing is published twice.
 
 Invariant: pages of one pattern are of one folder, and pages of one folder are of one site. A page that has an id
 instead of a URL lies in its site.

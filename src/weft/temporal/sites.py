@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from weft.errors import UsageError
 from weft.settings import setting
-from weft.temporal import lists
+from weft.temporal import list_length
 from weft.temporal.hubs import births, find_hubs, hubs_of
 from weft.temporal.places import Places, sites
 from weft.temporal.scoring import Added, Shares, gains, mean_views, shrunk, tally
@@ -112,10 +112,10 @@ def rank_sites(views: Views, labels: Labels, rules: SiteRules) -> Ranking:
         best = best[: _best_length(ranking, best)] if rules.cut else best
     if not rules.polls_per_day:
         return _with_list(ranking, best)
-    demand = lists.demand(hubs_of(views, labels, hub), len(places.names), views.window.days)
+    demand = list_length.demand(hubs_of(views, labels, hub), len(places.names), views.window.days)
     wanted = demand.of(np.asarray(pc.index_in(ranking.names.take(pa.array(best)), places.names), np.int64))
-    length = len(best) if rules.top else lists.fitting(wanted, rules.polls_per_day, rules.delay_hours)
-    return _with_list(ranking, best[:length], lists.polls(wanted.of(slice(length)), rules.polls_per_day))
+    length = len(best) if rules.top else list_length.fitting(wanted, rules.polls_per_day, rules.delay_hours)
+    return _with_list(ranking, best[:length], list_length.polls(wanted.of(slice(length)), rules.polls_per_day))
 
 
 def _best_length(ranking: Ranking, best: NDArray[np.int64]) -> int:

@@ -15,6 +15,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,16 +28,17 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.graph import Graph
+from weft.processes import die_with_parent
 from weft.testbed.log import Entry, read_log
 from weft.testbed.options import Options
-from weft.testbed.serve import ServerSettings, Status, die_with_parent, serve
+from weft.testbed.serve import ServerSettings, Status, serve
 from weft.testbed.web import Web
 
 _STOP_S = 10.0
 
 
 class Bed:
-    """A running testbed."""
+    """A running testbed in a child process; who opened it by `serving` owns it, and it ends with the block."""
 
     def __init__(self, process: subprocess.Popen[bytes], web: Web, settings: ServerSettings, dns_port: int) -> None:
         self._process = process
@@ -121,7 +123,7 @@ def child_main() -> None:
     """What the child process runs: read a web from the standard input, serve it, tell where it is."""
     stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
     told = json.loads(stdin.readline())
-    die_with_parent(told["parent"])
+    die_with_parent(told["parent"], signal.SIGTERM)
     arrays = {
         name: np.frombuffer(stdin.read(length * np.dtype(kind).itemsize), dtype=kind)
         for name, kind, length in told["arrays"]

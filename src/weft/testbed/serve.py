@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import signal
 import socket
@@ -23,6 +22,7 @@ from pathlib import Path
 import uvloop
 
 from weft.clock import SystemClock
+from weft.processes import die_with_parent
 from weft.settings import setting
 from weft.testbed import dns
 from weft.testbed.http import Connection, Manners, Shared
@@ -32,7 +32,6 @@ from weft.testbed.tls import Certificates
 from weft.testbed.web import Web
 
 _FLUSH_S = 0.05
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +50,6 @@ class ServerSettings:
     keep_alive_header: bool = setting(False, "say these two in a Keep-Alive header")
     connections: int = setting(4_000, "most connections at once; others are refused", at_least=1)
     processes: int = setting(1, "server processes that share the ports", at_least=1)
-
-
-def die_with_parent(parent: int) -> None:
-    """Have the kernel end this process when the thread that started it ends; `parent` is that one's process."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:  # it ended before we asked
-        os._exit(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +110,7 @@ def _fork(web: Web, settings: ServerSettings, sockets: Sockets, certificates: Ce
         return child
     status = 1
     try:
-        die_with_parent(parent)
+        die_with_parent(parent, signal.SIGTERM)
         server = _Server(web, settings, own, certificates, process=process)
         uvloop.run(server.run(lambda _: None, None, []))
         status = 0

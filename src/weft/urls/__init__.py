@@ -29,7 +29,15 @@ from weft.urls.address import (
     web_port,
 )
 from weft.urls.fingerprint import fingerprint, fingerprints, signed
-from weft.urls.normal import PLAIN_RULES, Unusable, UrlRules, credentials_of, normal_form, without_credentials
+from weft.urls.normal import (
+    PLAIN_RULES,
+    Unusable,
+    UrlRules,
+    completed,
+    credentials_of,
+    normal_form,
+    without_credentials,
+)
 from weft.urls.shape import DYNAMIC_EXTENSIONS, extension, is_dynamic
 from weft.urls.site import (
     Parts,
@@ -51,6 +59,7 @@ __all__ = [
     "SpecialRange",
     "Unusable",
     "UrlRules",
+    "completed",
     "credentials_of",
     "extension",
     "fingerprint",

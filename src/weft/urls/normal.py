@@ -135,6 +135,15 @@ def normal_form(text: str, base: str | None = None, rules: UrlRules = PLAIN_RULE
     return _heuristics(url, rules)
 
 
+def completed(written: str) -> str:
+    """A seed as somebody wrote it, as a URL: a host name alone means its home page.
+
+    >>> completed("example.org"), completed("https://example.org/a"), completed("mailto:x")
+    ('http://example.org', 'https://example.org/a', 'mailto:x')
+    """
+    return written if ":" in written.partition("/")[0] else f"http://{written}"
+
+
 def credentials_of(text: str) -> tuple[str, tuple[str, str] | None]:
     """A URL without its user name and password, and these, if it has them.
 

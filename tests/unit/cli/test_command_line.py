@@ -13,14 +13,17 @@ from pathlib import Path
 
 import cyclopts
 import pytest
+from tests.patience import PATIENCE
 
-from weft.app import Summary, _workers
+from weft.app import Summary, _warn_of_many, _workers
 from weft.cli import _COMMANDS, app, commands, main
 from weft.cli.console import Console
 from weft.cli.display import print_summary
 from weft.cli.mistakes import mistake
+from weft.clock import SystemClock
 from weft.config import Settings
 from weft.directory import Plan
+from weft.engine.messages import Messages
 from weft.engine.progress import Counts
 from weft.errors import UsageError
 
@@ -62,10 +65,10 @@ def test_help__describes_every_command_and_imports_none() -> None:
         "heavy = {'pyarrow', 'numpy', 'numba', 'pycurl', 'weft.config'} & set(sys.modules)\n"
         "sys.exit(str(heavy) if heavy else 0)"
     )
-    for group in ("", "graph", "temporal", "testbed", "url", "robots"):
+    for group in ("", "graph", "seeds", "temporal", "testbed", "url", "robots"):
         arguments = [*([group] if group else []), "--help"]
         done = subprocess.run(
-            [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
         assert done.returncode == 0, done.stderr
         for at, name, _place, short in _COMMANDS:
@@ -183,18 +186,23 @@ def test_flag__that_is_not_allowed_is_refused_by_name(run: Run, tmp_path: Path, 
     assert not (tmp_path / "out").exists()
 
 
-def test_workers__are_held_against_the_cores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_workers__are_held_against_the_cores(tmp_path: Path) -> None:
     """Some more than cores are taken, many are warned of, very many refused."""
+    shown: list[str] = []
+    messages = Messages(tmp_path / "messages.log", SystemClock(), shown.append)
 
     def workers(wanted: int) -> int:
         settings = Settings().with_values({"workers": wanted}, where="here")
-        return _workers(Plan(seeds=[], out=tmp_path, settings=settings, watched=True))
+        taken = _workers(Plan(seeds=[], out=tmp_path, settings=settings, watched=True))
+        _warn_of_many(taken, messages)
+        return taken
 
     assert workers(0) == 0, "as many as there is work for"
     assert workers(4 * CORES) == 4 * CORES
-    assert capsys.readouterr().err == ""
+    assert shown == []
     assert workers(16 * CORES) == 16 * CORES
-    assert f"{16 * CORES} workers on {CORES} cores" in capsys.readouterr().err
+    assert f"{16 * CORES} workers on {CORES} cores" in shown[0]
+    assert shown[0] in (tmp_path / "messages.log").read_text("utf-8"), "it is kept, too"
     with pytest.raises(UsageError, match=f"at most {16 * CORES}"):
         workers(16 * CORES + 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from weft.cli.status import _print
-from weft.manage import Stage, Status, WorkerStatus
+from weft.operations.status import Machine, Stage, Status, WorkerStatus
 
 
 def a_worker(number: int, *, alive: bool, in_run: bool, heard: float | None) -> WorkerStatus:
@@ -15,8 +15,11 @@ def a_worker(number: int, *, alive: bool, in_run: bool, heard: float | None) -> 
         pid=4_194_304 if alive else 0,
         alive=alive,
         in_run=in_run,
+        left_out="",
         pages=12_345_678,
         pages_rate=1_234.5,
+        bytes_rate=1e8,
+        active=500,
         pending=123_456_789,
         memory=987_654_321,
         heard=heard,
@@ -38,6 +41,8 @@ def found() -> Status:
         bytes_rate=1e9,
         lists={"to_crawl": 1_234_567, "being_crawled": 10_000, "crawled": 1_234_567, "set_aside": 1_234_567},
         pending=1_234_567_890,
+        unassigned=1_000_000_000,
+        active=1000,
         known=9_234_567_890,
         errors={"connect-refused": 1},
         refused={"scope": 1_000_000},
@@ -46,12 +51,18 @@ def found() -> Status:
         outage="",
         outage_seconds=0.0,
         outages=0,
+        stalled="",
+        stalled_seconds=0.0,
+        stalls=0,
+        out_of_use={},
         restarted=0,
         restarts=[],
         moved=0,
         time=0.0,
         volumes=12_345,
+        stored=0,
         disk_free=1 << 42,
+        disk_size=1 << 43,
         requisites={"fetched": 0, "good": 0, "failed": 0, "duplicates": 0},
         truncated={},
         not_collected={},
@@ -64,8 +75,12 @@ def found() -> Status:
         bytes_target=None,
         blacklist=1000,
         stages={
-            name: Stage(operations=123_456_789, seconds=1_234_567.8, mean=123.45) for name in ("courtesy", "fetch")
+            name: Stage(device="waiting", operations=123_456_789, seconds=1_234_567.8, mean=123.45)
+            for name in ("courtesy", "fetch")
         },
+        machine=Machine(
+            cpu_user=1_234_567.8, cpu_system=234_567.8, cpu_queued=12_345.6, disk_read=1 << 40, disk_written=1 << 42
+        ),
         workers=[
             a_worker(0, alive=True, in_run=True, heard=0.4),
             a_worker(17, alive=False, in_run=True, heard=1051.0),

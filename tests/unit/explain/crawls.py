@@ -21,15 +21,16 @@ from weft.config import Settings
 from weft.engine.gate import Identity
 from weft.explain import Explainer
 from weft.frontier.blacklist import Blacklist
-from weft.frontier.discovery import Links
-from weft.frontier.inspect import Ledger
-from weft.frontier.local import LocalFrontier
+from weft.frontier.durable.inspect import Ledger
+from weft.frontier.local.discovery import Links
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.parts import Terms
+from weft.frontier.local.visit import Visit
+from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
-from weft.frontier.schedule import Visit
 from weft.frontier.scope import Scope, Selection
-from weft.frontier.sites import Overrides, SiteSettings
-from weft.model import FIRST_REQUISITE, Kind, Reason, Turn
+from weft.model import FIRST_REQUISITE, Kind, PageNumber, Reason, Turn
 from weft.ordering import ordering_named
 from weft.store.reading import Linked
 from weft.urls import UrlRules, fingerprint
@@ -88,7 +89,7 @@ class Plan(NamedTuple):
     late: list[str]  # and from some turn on
     robots: tuple[bytes | None, ...]  # of the sites
     draw: int  # of which the web is made
-    hostile: bool  # some pages harm who reads them
+    hostile: bool  # some pages crash or stall the parser
     turns: int  # after so many it stops
 
 
@@ -165,23 +166,25 @@ class Crawl:
         self.by_size = ordering.by_size
         self.politeness = Politeness(wait=0.5, connections=10, margin=0.0, per_visit=2)
         self.frontier = LocalFrontier(
+            Terms(
+                ordering=ordering,
+                politeness=self.politeness,
+                selection=plan.selection,
+                retries=Retries(),
+                overrides=self.overrides,
+                rules=UrlRules(),
+                agent="weft",
+                secret=bytes(range(16)),
+                capacity=1 << 12,
+            ),
             path=self.path,
             clock=self.clock,
-            ordering=ordering,
-            politeness=self.politeness,
-            selection=plan.selection,
-            retries=Retries(),
-            overrides=self.overrides,
-            rules=UrlRules(),
-            agent="weft",
-            secret=bytes(range(16)),
-            capacity=1 << 12,
         )
         self.columns = Memory()
         self.found: dict[str, list[Said]] = {}  # of links that were refused, by URL
         self.refused: dict[str, Reason] = {}  # when their turn had come
         self.order: list[str] = []  # of turns
-        self.frontier.on_refused = lambda entry, reason: self.refused.update({entry.url: reason})
+        self.frontier.discovery.on_refused = lambda entry, reason, _special: self.refused.update({entry.url: reason})
         self._state = plan.draw
 
     def run(self) -> None:
@@ -190,7 +193,7 @@ class Crawl:
         frontier.scope.blacklist = Blacklist(plan.early)
         for seed in plan.seeds:
             self._said(seed, "", frontier.add_seed)
-        while len(self.order) < plan.turns and not frontier.done:
+        while len(self.order) < plan.turns and not frontier.schedule.done:
             while len(self.order) < plan.turns and (visit := frontier.visit()) is not None:
                 self._visit(visit)
             at = frontier.next_event()
@@ -202,7 +205,7 @@ class Crawl:
 
     def explainer(self) -> tuple[Explainer, Ledger]:
         """Commit, and explain by what is on disk."""
-        self.frontier.commit(marks={}, clean=True)
+        self.frontier.commits.commit(marks={}, clean=True)
         ledger = Ledger(self.path, by_size=self.by_size)
         settings = Settings(
             identity=Identity(contact="me@example.org"),
@@ -221,14 +224,14 @@ class Crawl:
         frontier, site = self.frontier, visit.site
         frontier.enter(visit, "93.184.216.34")
         while (turn := frontier.turn(visit)) is not None:
-            if frontier.robots_due(site, visit.scheme):
+            if frontier.robots.due(site, visit.scheme):
                 frontier.give_back(visit, turn)
-                frontier.learn_robots(site, visit.scheme, self.plan.robots[SITES.index(site.name)])
+                frontier.robots.learn(site, visit.scheme, self.plan.robots[SITES.index(site.name)])
                 continue
             self.order.append(turn.url)
             frontier.settle(visit, turn, None)
             if self.plan.hostile and self._draw(4) == 0:
-                frontier.strike(site)
+                frontier.sites.strike(site)
             self._read(visit, turn)
         visit.took = 0.1
         frontier.leave(visit)
@@ -243,14 +246,14 @@ class Crawl:
             kept = turn.kind >= FIRST_REQUISITE or turn.kind == Kind.MAP
             kind = turn.kind if kept else Kind.REDIRECT
             steps = turn.steps + 1 if kept or turn.kind == Kind.REDIRECT else 1
-            self._said(target, turn.url, lambda url: self.frontier.follow_redirect(turn, url, kind, steps))
-            self.frontier.redirected(turn, target)
+            self._said(target, turn.url, lambda url: self.frontier.redirects.follow(turn, url, kind, steps))
+            self.frontier.redirects.visited(turn, target)
             return
         self.columns.note(turn)
         follow = draw != 1
         parts = [self._link(visit, turn, follow=follow) for _ in range(self._draw(14))]
         keys = [key for part in parts for key in part.keys]
-        self.frontier.visited(turn, Links([], [kind for part in parts for kind in part.kinds], None, keys))
+        self.frontier.ranking.visited(turn.page, keys)
 
     def _link(self, visit: Visit, turn: Turn, *, follow: bool) -> Links:
         """Follow one link; those that are followed."""
@@ -264,18 +267,18 @@ class Crawl:
         page = msgspec.structs.replace(parsed(turn.url, *(() if asks else (target,)), kind=kind), follow=follow)
         if asks:
             page = msgspec.structs.replace(page, nofollow=[(target, kind)])
-        obeyed = self.frontier.obeys(visit.site)
+        obeyed = self.frontier.robots.obeys(visit.site)
         left = obeyed and (asks or not follow)
         self.columns.link(turn, target, kind, nofollow=left)
-        follow_it = self.frontier.found.follow
+        follow_it = self.frontier.discovery.follow
         found, _ = self._said(target, turn.url, lambda _: follow_it(visit.site, turn, page, obeyed=obeyed))
         return found
 
     def _said(self, url: str, source: str, offer: Callable[[str], Offered]) -> Offered:
         """Offer a URL, and note the reason that was counted, if one was."""
-        before = Counter(self.frontier.found.refused)
+        before = Counter(self.frontier.discovery.refused)
         said = offer(url)
-        for reason in self.frontier.found.refused - before:
+        for reason in self.frontier.discovery.refused - before:
             self.found.setdefault(url, []).append(Said(source, reason, self.frontier.scope.blacklist.rules))
         return said
 
@@ -286,5 +289,5 @@ class Crawl:
 
 def urls_of(crawl: Crawl) -> list[str]:
     """Every URL that came up in a crawl."""
-    known = [crawl.frontier.url_of(page) for page in range(crawl.frontier.known)]
+    known = [crawl.frontier.pages.url_of(PageNumber(page)) for page in range(len(crawl.frontier.pages))]
     return list(dict.fromkeys((*known, *crawl.found, *URLS[:6])))

@@ -11,11 +11,11 @@ from tests.unit.explain.crawls import SITES, URLS, Crawl, Plan, blacklists, plan
 
 from weft.explain import Explainer
 from weft.frontier.blacklist import Blacklist
-from weft.frontier.inspect import Ledger
+from weft.frontier.durable.inspect import Ledger
+from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.rules import FOUND, Candidate, first_refusal
 from weft.frontier.scope import Scope
-from weft.frontier.sites import Overrides, SiteSettings
-from weft.model import Kind
+from weft.model import NO_ID, Kind
 from weft.urls import site_of
 
 OVERRIDES = st.dictionaries(st.sampled_from([*SITES, "*.a.example", "*.example"]), sites, max_size=3)
@@ -47,9 +47,9 @@ def check_url(crawl: Crawl, url: str, explainer: Explainer, ledger: Ledger) -> N
         assert (answer.state, answer.reason) == ("refused", crawl.refused[url].value), url
     elif url in crawl.order:
         assert answer.state == "fetched", url
-    elif crawl.frontier.knows(url):
+    elif crawl.frontier.pages.knows(url):
         assert answer.state == "pending", url
-        site = crawl.frontier.site(crawl.frontier.found.numbers[site_of(url)])
+        site = crawl.frontier.sites[crawl.frontier.sites.numbers[site_of(url)]]
         asked = explainer.turn_refusal(url, ledger, ledger.memory(site.name))
         assert asked is crawl.frontier.refusal(site, url), url
     else:
@@ -70,20 +70,20 @@ def check_found(crawl: Crawl, url: str, explainer: Explainer) -> None:
 def check_order(crawl: Crawl, ledger: Ledger) -> None:
     """The pages before one of its site are those that the frontier would give out before it."""
     frontier = crawl.frontier
-    for number in range(len(frontier.found.names)):
+    for number in range(len(frontier.sites.names)):
         for place, page in enumerate(frontier._heaps.drain(number)):
-            standing = ledger.standing(frontier.url_of(page))
+            standing = ledger.standing(frontier.pages.url_of(page))
             assert standing is not None
             assert standing.order is not None
-            assert standing.order.on_site == place, frontier.url_of(page)
+            assert standing.order.on_site == place, frontier.pages.url_of(page)
 
 
 def check_unfound(crawl: Crawl, explainer: Explainer) -> None:
     """What nobody has linked to yet would be refused for the reason that is given for it, or let in."""
     for url in URLS[crawl.plan.draw % len(URLS) :]:
         first, *more = explainer.ways.judge(url)
-        if not (first.source or more or url in crawl.plan.seeds or crawl.frontier.knows(url)):
-            said = crawl.frontier.offer(url, Kind.A, 1, 0)
+        if not (first.source or more or url in crawl.plan.seeds or crawl.frontier.pages.knows(url)):
+            said = crawl.frontier.discovery.offer(url, Kind.A, 1, NO_ID)
             assert said is first.reason, url
             if said is None:  # from now on the frontier knows more than was written down
                 return

@@ -9,12 +9,12 @@ from tests.unit.explain.crawls import Crawl, Plan
 from tests.unit.frontier.conftest import parsed
 
 from weft.explain import Explanation
-from weft.frontier.inspect import Ledger
-from weft.frontier.parcels import parcels_of
+from weft.frontier.durable.inspect import Ledger
+from weft.frontier.durable.parcels import parcels_of
+from weft.frontier.overrides import SiteSettings
 from weft.frontier.scope import Selection
 from weft.frontier.shared.contract import Message, Orders
-from weft.frontier.sites import SiteSettings
-from weft.model import Kind, Reason
+from weft.model import Kind, Reason, SiteNumber
 
 PLAN = Plan(
     selection=Selection(scope="all"),
@@ -50,8 +50,8 @@ class Told:
         self.crawl.columns.note(turn)
         for link in links:
             self.crawl.columns.link(turn, link, kind)
-        found, _ = self.frontier.found.follow(visit.site, turn, parsed(turn.url, *links, kind=kind))
-        self.frontier.visited(turn, found)
+        found, _ = self.frontier.discovery.follow(visit.site, turn, parsed(turn.url, *links, kind=kind))
+        self.frontier.ranking.visited(turn.page, found.keys)
         visit.took = 0.1
         self.frontier.leave(visit)
 
@@ -105,7 +105,7 @@ def test_robots__that_a_site_may_ignore_do_not_count(tmp_path: Path) -> None:
     """Nothing is said of a robots.txt that is not obeyed on this very site."""
     for robots, refused in (("ignore", False), ("obey", True)):
         crawl = told(tmp_path, overrides={"a.example": SiteSettings(robots=robots)})  # type: ignore[arg-type]
-        crawl.frontier.learn_robots(crawl.frontier.site(0), "http", b"User-agent: *\nDisallow: /\n")
+        crawl.frontier.robots.learn(crawl.frontier.sites[SiteNumber(0)], "http", b"User-agent: *\nDisallow: /\n")
         assert any("will be refused" in line for line in crawl.explain("http://a.example/").because) is refused
 
 
@@ -125,7 +125,7 @@ def test_reason__of_a_refused_page_goes_with_it_to_another_worker(tmp_path: Path
     crawl = told(tmp_path)
     crawl.fetch("/1", "/2")
     for _ in range(3):
-        crawl.frontier.strike(crawl.frontier.site(0))
+        crawl.frontier.sites.strike(crawl.frontier.sites[SiteNumber(0)])
     crawl.crawl.clock.advance(10.0)
     visit = crawl.frontier.visit()
     assert visit is not None
@@ -134,10 +134,10 @@ def test_reason__of_a_refused_page_goes_with_it_to_another_worker(tmp_path: Path
     crawl.frontier.leave(visit)
     assert crawl.explain("http://a.example/2").reason == Reason.SITE_HOSTILE.value
     other = Crawl(PLAN, tmp_path / "other").frontier
-    other.recover()
+    other.commits.recover()
     parcels = list(parcels_of(crawl.crawl.path))
-    other.obey(Orders(messages=[Message(groups=[parcel.group for parcel in parcels], parcels=parcels)]))
-    other.commit(marks={})
+    other.exchanges.obey(Orders(messages=[Message(groups=[parcel.group for parcel in parcels], parcels=parcels)]))
+    other.commits.commit(marks={})
     ledger = Ledger(tmp_path / "other" / "frontier.log")
     standing = ledger.standing("http://a.example/2")
     assert standing is not None

@@ -11,7 +11,7 @@ import pytest
 from weft.clock import VirtualClock
 from weft.errors import UsageError, WeftError
 from weft.graph import Graph, Recipe, generate
-from weft.graph.files import Stored, Urls, check_place, load, save, save_scores
+from weft.graph.files import Stored, Urls, check_replaceable, load, save, save_scores
 
 ARRAYS = ("first_page", "offsets", "links", "seeds", "parent", "depth")
 
@@ -71,9 +71,9 @@ def test_files__a_graph_is_replaced_and_other_things_are_not(stored: Stored, tmp
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "text").write_text("years of work")
     for place in (tmp_path / "thesis", tmp_path / "thesis" / "text"):
-        with pytest.raises(UsageError, match="not a graph"):
-            check_place(place)
-        with pytest.raises(UsageError, match="not a graph"):
+        with pytest.raises(UsageError, match=r"no earlier graph|directory of its own"):
+            check_replaceable(place)
+        with pytest.raises(UsageError, match=r"no earlier graph|directory of its own"):
             save(stored, place)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "thesis"]
 

@@ -62,7 +62,7 @@ def check_invariants(heap: TwoLevelHeap) -> None:
         assert (heaps.at[site] >= 0) == (bool(heaps.ready[site]) and heaps.length[site] > 0)
         assert (heaps.block[site] >= 0) == (heaps.length[site] > 0)
         if heaps.length[site]:
-            assert heaps.length[site] <= CAPACITY[heaps.kind[site]]
+            assert heaps.length[site] <= CAPACITY[heaps.size_class[site]]
 
 
 @pytest.mark.parametrize("scored", [False, True])

@@ -11,7 +11,7 @@ import pytest
 
 from weft.errors import UsageError
 from weft.reproduce import claims, experiments, published
-from weft.reproduce.report import check_place, read_values
+from weft.reproduce.report import check_replaceable, read_values
 from weft.reproduce.scale import LARGEST, Scale, Size
 from weft.reproduce.values import KIND
 from weft.reproduce.verdicts import claim_verdict, spread, verdict
@@ -85,23 +85,23 @@ def test_spread__of_negative_numbers_can_be_read() -> None:
 
 def test_place__only_a_report_is_replaced(tmp_path: Path) -> None:
     """Anything else is left alone."""
-    check_place(tmp_path / "new")
-    check_place(tmp_path)
+    check_replaceable(tmp_path / "new")
+    check_replaceable(tmp_path)
     report = tmp_path / "report"
     report.mkdir()
     (report / "values.json").write_text(json.dumps({"kind": KIND}))
-    check_place(report)
+    check_replaceable(report)
     assert read_values(report) == {"kind": KIND}
     (report / "mine.txt").write_text("mine")
-    with pytest.raises(UsageError, match="something else"):
-        check_place(report)
+    with pytest.raises(UsageError, match="foreign file"):
+        check_replaceable(report)
     (report / "mine.txt").unlink()
     (report / "values.json").write_text("{}")
-    with pytest.raises(UsageError, match="no report"):
-        check_place(report)
+    with pytest.raises(UsageError, match="no earlier report"):
+        check_replaceable(report)
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="directory of its own"):
-        check_place(tmp_path / "file")
+        check_replaceable(tmp_path / "file")
 
 
 def test_flat_when_deep__looks_at_levels() -> None:

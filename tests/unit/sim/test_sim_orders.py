@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.unit.sim.literal import Literal
 
 from weft.errors import UsageError
 from weft.graph import Graph, Recipe, generate
 from weft.graph.importing import import_graph
 from weft.graph.rank import pagerank
 from weft.graph.scores import read_scores
-from weft.ordering import ordering_named, ordering_names
+from weft.ordering import Scored, ordering_named, ordering_names
 from weft.ordering.known import Known
 from weft.sim.run import Conditions, Scores, simulate
 from weft.sim.times import PageTimes, Weather, draw_times
@@ -36,6 +37,36 @@ def test_order__is_the_given_one(shared_data: Path, name: str, ordering: str, wa
     result = simulate(stored.graph, ordering_named(ordering), Conditions(wait=wait), scores)
     with gzip.open(folder / f"order.{ordering}.w{wait}.txt.gz", "rt") as file:
         assert stored.id_of(result.order).tolist() == [int(line) for line in file]
+
+
+def literal(graph: Graph) -> Literal:
+    """The same graph for the slow program."""
+    pages = range(graph.pages)
+    sites = [int(graph.site_of(page)) for page in pages]
+    return Literal(sites, [graph.links_of(page).tolist() for page in pages], graph.seeds.tolist())
+
+
+@pytest.mark.parametrize("wait", [0, 15])
+@pytest.mark.parametrize("ordering", GIVEN)
+def test_order__is_that_of_the_rules_taken_literally(ordering: str, wait: int) -> None:
+    """Page by page, on webs of some hundred pages: what needs nothing but this clone."""
+    for seed in (1, 2):
+        graph = generate(Recipe(sites=30, pages=400, largest_site=80), seed)
+        true = pagerank(graph.offsets, graph.links)
+        result = simulate(graph, ordering_named(ordering), Conditions(wait=wait), Scores(true=true))
+        assert [int(page) for page in result.order] == literal(graph).order(ordering, wait, true.tolist())
+
+
+@pytest.mark.parametrize("wait", [0, 15])
+@pytest.mark.parametrize("ordering", GIVEN)
+def test_literal_program__gives_the_given_orders(shared_data: Path, ordering: str, wait: int) -> None:
+    """The stand-in is as good as what it stands in for."""
+    folder = shared_data / "orders" / "tiny"
+    stored = import_graph(folder / "pages.tsv.gz", folder / "links.tsv.gz", folder / "seeds.txt")
+    true = read_scores(folder / "scores.tsv.gz", stored).tolist()
+    found = literal(stored.graph).order(ordering, wait, true)
+    with gzip.open(folder / f"order.{ordering}.w{wait}.txt.gz", "rt") as file:
+        assert stored.id_of(np.array(found)).tolist() == [int(line) for line in file]
 
 
 def order(ordering: str, graph: Graph, scores: Scores | None = None, **conditions: Any) -> list[int]:
@@ -212,12 +243,10 @@ def test_politeness__of_every_ordering(connections: int) -> None:
         assert int(np.cumsum([step for _, step in events]).max()) <= connections, name
 
 
-class PlainOpic:
+class PlainOpic(Scored):
     """Opic in plain Python."""
 
     name = "plain-opic"
-    by_size = False
-    scored = True
 
     def found(self, known: Known, page: Any, parent: int, out: int) -> float:
         """The cash every page starts with."""

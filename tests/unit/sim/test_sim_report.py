@@ -17,7 +17,7 @@ from weft.cli.simulate import _show as show
 from weft.errors import UsageError
 from weft.printing import plots
 from weft.printing.page import Cell, Column, Page
-from weft.sim.report import check_place, write_report
+from weft.sim.report import check_replaceable, write_report
 from weft.sim.result import Simulated
 
 SCORES = np.array([0.4, 0.1, 0.3, 0.2])
@@ -187,10 +187,10 @@ def test_report__leaves_alone_what_is_no_report(tmp_path: Path) -> None:
         written(tmp_path / "crawl")
     (tmp_path / "file").write_text("text")
     with pytest.raises(UsageError, match="directory of its own"):
-        check_place(tmp_path / "file")
+        check_replaceable(tmp_path / "file")
     (tmp_path / "out").mkdir()
     written(tmp_path / "out")
-    check_place(tmp_path / "out")
+    check_replaceable(tmp_path / "out")
     (tmp_path / "out" / "notes.txt").write_text("mine")
     with pytest.raises(UsageError, match=r"notes\.txt"):
         written(tmp_path / "out")

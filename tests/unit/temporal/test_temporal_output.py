@@ -17,8 +17,8 @@ from weft.errors import UsageError
 from weft.temporal.analysis import Task, find
 from weft.temporal.columns import PAGES, pages_table
 from weft.temporal.findings import Findings
-from weft.temporal.given import read_labelled, read_sites
-from weft.temporal.output import HUB_COLUMNS, KIND, SITE_COLUMNS, check_no_days, check_place, seeds, write_output
+from weft.temporal.hand_labels import read_labelled, read_sites
+from weft.temporal.output import HUB_COLUMNS, KIND, SITE_COLUMNS, check_no_days, check_replaceable, seeds, write_output
 from weft.temporal.reading import Taken
 from weft.temporal.views import Curves, Views
 
@@ -109,8 +109,8 @@ def test_output__keeps_columns_apart(tmp_path: Path) -> None:
 
 def test_place__of_an_earlier_analysis_may_be_replaced(tmp_path: Path) -> None:
     """And so may an empty directory, or none."""
-    check_place(tmp_path)
-    check_place(tmp_path / "none")
+    check_replaceable(tmp_path)
+    check_replaceable(tmp_path / "none")
     (tmp_path / "summary.json").write_text(json.dumps({"kind": KIND}))
     (tmp_path / "sites.tsv").touch()
     check_no_days(tmp_path)
@@ -121,9 +121,9 @@ def test_place__of_something_else_is_left_alone(name: str, tmp_path: Path) -> No
     """A file of ours does not make a directory ours: the summary does."""
     (tmp_path / name).touch()
     with pytest.raises(UsageError, match="holds no earlier analysis"):
-        check_place(tmp_path)
+        check_replaceable(tmp_path)
     with pytest.raises(UsageError, match="directory of its own"):
-        check_place(tmp_path / name)
+        check_replaceable(tmp_path / name)
 
 
 def test_place__with_a_foreign_file_is_left_alone(tmp_path: Path) -> None:
@@ -131,14 +131,14 @@ def test_place__with_a_foreign_file_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text(json.dumps({"kind": KIND}))
     (tmp_path / "notes.txt").touch()
     with pytest.raises(UsageError, match=r"notes\.txt"):
-        check_place(tmp_path)
+        check_replaceable(tmp_path)
 
 
 def test_place__with_days_is_not_for_an_analysis_at_once(tmp_path: Path) -> None:
     """It would throw the days away."""
     (tmp_path / "summary.json").write_text(json.dumps({"kind": KIND}))
     (tmp_path / "days").mkdir()
-    check_place(tmp_path)
+    check_replaceable(tmp_path)
     with pytest.raises(UsageError, match="days"):
         check_no_days(tmp_path)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.unit.temporal.judged import labels_of, pages_of, sites_of
 
 from weft.errors import UsageError
-from weft.temporal import lists
+from weft.temporal import list_length
 from weft.temporal.evaluation import evaluate, measure
 from weft.temporal.labels import Rules, classify
 from weft.temporal.sites import PAPER, SiteRules, rank_sites
@@ -176,7 +176,7 @@ def test_polls__shared_by_the_root_of_the_rate_keep_pages_waiting_least() -> Non
     def waiting(polls: np.ndarray) -> float:
         return float((rates / (2 * polls)).sum() / rates.sum())
 
-    ours = waiting(lists.polls(lists.Demand(np.sqrt(rates), rates), 40.0))
+    ours = waiting(list_length.polls(list_length.Demand(np.sqrt(rates), rates), 40.0))
     assert ours < min(waiting(np.full(4, 10.0)), waiting(40 * rates / rates.sum()))
 
 

@@ -102,7 +102,7 @@ def test_log__replaces_a_world_and_nothing_else(tmp_path: Path) -> None:
     write_log(world, out)
     write_log(world, out)
     (out / "thesis.txt").write_text("years of work", encoding="utf-8")
-    with pytest.raises(UsageError, match="something else than a world"):
+    with pytest.raises(UsageError, match="foreign file"):
         write_log(world, out)
     assert (out / "thesis.txt").exists()
     assert (out / "log.parquet").exists()

@@ -40,11 +40,13 @@ def test_log__nothing_is_written_before_a_flush(tmp_path: Path) -> None:
     log.close()
 
 
-def test_log__without_a_file_nothing_happens() -> None:
-    """A server without a log runs the same."""
+def test_log__without_a_file_nothing_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server without a log runs the same, and writes nothing anywhere."""
+    monkeypatch.chdir(tmp_path)
     log = RequestLog(None)
     log.add(LINE)
     log.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_log__a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:

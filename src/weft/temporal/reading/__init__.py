@@ -13,8 +13,8 @@ A line that cannot be read never stops the run: it is in `Taken`, with its file 
 """
 
 from weft.temporal.reading.days import add_days, views_of_days
+from weft.temporal.reading.fates import Taken
 from weft.temporal.reading.options import Reading
 from weft.temporal.reading.run import read_views
-from weft.temporal.reading.taken import Taken
 
 __all__ = ["Reading", "Taken", "add_days", "read_views", "views_of_days"]

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 
 from weft.errors import UsageError
 from weft.temporal.reading.database import Database
+from weft.temporal.reading.fates import MOST_EXAMPLES, Taken
 from weft.temporal.reading.options import Reading
 from weft.temporal.reading.pages import Canonical
 from weft.temporal.reading.progress import Progress
 from weft.temporal.reading.rows import file_text, scan
-from weft.temporal.reading.taken import MOST_EXAMPLES, Taken
 from weft.temporal.reading.times import DAY, SECOND
 from weft.temporal.reading.zones import day_number, day_of, local
 from weft.temporal.views import Views, Window

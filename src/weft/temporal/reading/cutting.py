@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled import compiled
+from weft.temporal.reading.fates import Fate
 from weft.temporal.reading.octets import (
     Bytes,
     Places,
@@ -37,7 +38,6 @@ from weft.temporal.reading.octets import (
     word,
     words,
 )
-from weft.temporal.reading.taken import Fate
 from weft.temporal.reading.times import BAD, time_at
 
 # Compiled code knows plain numbers, not members of an enumeration.

@@ -13,7 +13,6 @@ are in `reading.json`, and logs that are read otherwise are refused.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,14 +22,14 @@ from pathlib import Path
 import msgspec
 
 from weft.clock import Clock
+from weft.disk import rename, replace_file, sync_file, writing
 from weft.errors import UsageError
-from weft.store.files import sync_folder, writing
 from weft.temporal.reading.counting import Intake, count, views_of
 from weft.temporal.reading.database import Database
+from weft.temporal.reading.fates import Taken
 from weft.temporal.reading.options import Reading
 from weft.temporal.reading.rows import file_text, scan
 from weft.temporal.reading.run import SCRATCH, Tell, scratch_folder, taking_in
-from weft.temporal.reading.taken import Taken
 from weft.temporal.views import Views, Window
 
 _SHARED = ("zone", "ids", "host", "drop_parameters")
@@ -63,7 +62,7 @@ def add_days(
         count(intake, everything)
         with writing(store):
             _write_days(store, intake)
-            _write_about(store, intake.scratch, reading)
+            _write_about(store, reading)
         [(intake.taken.pages, intake.taken.views)] = intake.db.rows(
             "SELECT count(DISTINCT page), coalesce(sum(views), 0)::BIGINT FROM counted"
         )
@@ -107,19 +106,12 @@ def _write_days(store: Path, intake: Intake) -> None:
             f"""COPY (SELECT url, views, first FROM counted JOIN pages USING (page) WHERE day = {number} ORDER BY url)
                 TO {file_text(new)} (FORMAT parquet, COMPRESSION zstd)"""
         )
-        _put(new, _file(store, day))
+        sync_file(new)
+        rename(new, _file(store, day))
 
 
 def _file(store: Path, day: date) -> Path:
     return store / f"{day}.parquet"
-
-
-def _put(new: Path, place: Path) -> None:
-    """Have a file take its place when it will survive a power failure."""
-    with new.open("rb") as file:
-        os.fsync(file.fileno())
-    new.replace(place)
-    sync_folder(place.parent)
 
 
 def _about(reading: Reading) -> dict[str, object]:
@@ -128,10 +120,8 @@ def _about(reading: Reading) -> dict[str, object]:
     return {**shared, "drop_parameters": sorted(reading.drop_parameters), "counts": bool(reading.views)}
 
 
-def _write_about(store: Path, scratch: Path, reading: Reading) -> None:
-    new = scratch / _ABOUT
-    new.write_bytes(msgspec.json.format(msgspec.json.encode(_about(reading))))
-    _put(new, store / _ABOUT)
+def _write_about(store: Path, reading: Reading) -> None:
+    replace_file(store / _ABOUT, msgspec.json.format(msgspec.json.encode(_about(reading))))
 
 
 def _check_store(store: Path, reading: Reading) -> None:

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.temporal.reading.fates import Fate
 from weft.temporal.reading.options import Reading
-from weft.temporal.reading.taken import Fate
 from weft.temporal.reading.times import BAD, of_texts
 
 _Value = str | int | float | None

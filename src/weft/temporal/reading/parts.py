@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from weft.errors import UsageError
 from weft.graph.lines import chunks, packed
 from weft.temporal.reading.cutting import cut_combined, cut_csv, cut_squid, room_for
+from weft.temporal.reading.fates import Tally
 from weft.temporal.reading.forms import BOM, form_of, layout_of, names_hosts
 from weft.temporal.reading.jsonlines import JsonLines
 from weft.temporal.reading.options import Form, Reading
 from weft.temporal.reading.rows import columns_of, new_part, scan, sifted, table_of
 from weft.temporal.reading.tables import take_table
-from weft.temporal.reading.taken import Tally
 
 CHUNK = 1 << 23
 _SCHEME = len("https://")

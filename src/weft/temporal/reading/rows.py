@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.temporal.reading.cutting import Rows
+from weft.temporal.reading.fates import Fate
 from weft.temporal.reading.options import Reading
 from weft.temporal.reading.pages import EMBEDDED
-from weft.temporal.reading.taken import Fate
 
 
 def schema(reading: Reading) -> Any:

@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from weft.clock import Clock, SystemClock
+from weft.disk import writing
 from weft.errors import UsageError
-from weft.store.files import writing
 from weft.temporal.reading.counting import Intake, count, gather, views_of
 from weft.temporal.reading.database import Database
+from weft.temporal.reading.fates import Taken, Tally
 from weft.temporal.reading.forms import is_parquet
 from weft.temporal.reading.options import Reading
 from weft.temporal.reading.parts import take
 from weft.temporal.reading.progress import Progress
-from weft.temporal.reading.taken import Taken, Tally
 from weft.temporal.reading.times import DAY, SECOND
 from weft.temporal.views import Views
 

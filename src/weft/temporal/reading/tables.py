@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.errors import UsageError
+from weft.temporal.reading.fates import Fate, Tally
 from weft.temporal.reading.forms import check_columns
 from weft.temporal.reading.options import Reading
 from weft.temporal.reading.rows import new_part, scan, sifted, table_of
-from weft.temporal.reading.taken import Fate, Tally
 from weft.temporal.reading.times import BAD, EARLIEST, of_numbers, of_texts
 
 _BATCH = 1 << 17

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from weft.errors import UsageError
-from weft.store.files import replacing, writing
+from weft import disk
+from weft.disk import replacing, writing
 from weft.temporal.worlds.kinds import SITE_KIND_NAMES
 from weft.temporal.worlds.requests import SCHEMA, Requests
 from weft.temporal.worlds.world import World
@@ -28,7 +28,7 @@ _LISTED = 10  # one site in so many
 
 def write_log(world: World, out: Path) -> dict[str, Any]:
     """Write a world, and return what `about.json` says."""
-    with replacing(out, check_place) as folder:
+    with replacing(out, check_replaceable) as folder:
         requests, recipe = Requests(world), world.recipe
         rows = _write_days(requests, range(recipe.days), folder / "log.parquet")
         if recipe.after:
@@ -47,16 +47,9 @@ def write_log(world: World, out: Path) -> dict[str, Any]:
     return about
 
 
-def check_place(out: Path) -> None:
+def check_replaceable(out: Path) -> None:
     """Refuse a place where something else is than an earlier world."""
-    if not out.exists() and not out.is_symlink():
-        return
-    todo = "give another directory, or move this one away"
-    if not out.is_dir() or out.is_symlink():
-        raise UsageError("a world needs a directory of its own, and this is none", where=str(out), todo=todo)
-    names = {each.name for each in out.iterdir()}
-    if names and not (names <= _OURS and ABOUT in names):
-        raise UsageError("the directory exists and holds something else than a world", where=str(out), todo=todo)
+    disk.check_replaceable(out, "world", is_one=lambda folder: (folder / ABOUT).exists(), is_ours=_OURS.__contains__)
 
 
 def manual_list(world: World) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from weft.errors import UsageError
 from weft.reproduce import live, real
 from weft.reproduce.experiments import tasks
-from weft.reproduce.report import check_place, write_report
+from weft.reproduce.report import check_replaceable, write_report
 from weft.reproduce.run import Told, do_all
 from weft.reproduce.scale import Scale
 from weft.reproduce.values import Values, collect
@@ -24,7 +24,7 @@ def reproduce(
     """Do everything, and write the report; without `crawl`, no live crawls."""
     began = time.perf_counter()
     scale.check()
-    check_place(out)
+    check_replaceable(out)
     if processes < 1:
         raise UsageError(f"{processes} processes were asked for", todo="give at least one")
     notes = _look_for(data)
