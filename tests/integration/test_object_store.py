@@ -40,6 +40,8 @@ from weft.testbed.options import PLAIN
 objects = pytest.importorskip("weft.store.objects", reason="obstore is not installed")
 
 SMALL = 60_000  # bytes of a volume
+# A volume ends at a commit: at this speed 300 pages have some thirty commits, on a fast machine too.
+VOLUMES = {"volume_bytes": SMALL, "commit_every": 0.1, "speed": "100 pages/s"}
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +115,7 @@ def said(out: Path) -> str:
 def test_store__has_every_volume_and_readers_find_them(bed: Bed, url: str, tmp_path: Path, workers: int) -> None:
     """With no volume left here: `show`, `audit`, `repair --check` and the next run. No secret is written anywhere."""
     out = tmp_path / "crawl"
-    done = crawl(bed, out, store=url, workers=workers, volume_bytes=SMALL, commit_every=0.1)
+    done = crawl(bed, out, store=url, workers=workers, **VOLUMES)
     assert done.why == "done"
     assert done.unstored == 0
     assert done.stored == len(stored_volumes(out)) > 2
@@ -148,7 +150,7 @@ def test_show__reads_no_more_than_the_record(bed: Bed, url: str, tmp_path: Path)
 def sealed(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A crawl whose volumes are all here."""
     out = tmp_path_factory.mktemp("sealed") / "crawl"
-    crawl(bed, out, volume_bytes=SMALL, commit_every=0.1)
+    crawl(bed, out, **VOLUMES)
     assert len(waiting_volumes(out)) > 2
     return out
 
