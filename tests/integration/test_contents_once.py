@@ -21,7 +21,8 @@ from tests.siege import Siege, check_archive
 from weft.manage import managing
 from weft.store.warc import base32
 
-SITES = 24  # enough that both workers hold some of them
+SITES = 24  # for two workers: one checks out no more than twice its connections, whoever comes first
+CONNECTIONS = SITES // 4
 
 
 class Mirrors:
@@ -106,7 +107,18 @@ def test_contents__are_stored_once_or_counted_and_revisits_find_them(kills: int,
         seeds.write_text("\n".join(url for url in truth if url.endswith("/")), encoding="utf-8")
         command = [sys.executable, "-m", "weft", "crawl", "--seeds", str(seeds), "--out", str(out), "--workers", "2"]
         command += ["--wait", "0.1", "--per-visit", "5", "--commit-every", "0.3", "--part-seconds", "1"]
-        command += ["--retry-pauses", "0.1", "--max-depth", "10", "--speed", "150 pages/s", "--timeout", "20"]
+        command += [
+            "--retry-pauses",
+            "0.1",
+            "--max-depth",
+            "10",
+            "--connections",
+            str(CONNECTIONS),
+            "--speed",
+            "150 pages/s",
+            "--timeout",
+            "20",
+        ]
         siege = Siege(command, tmp_path / "output.txt")
         try:
             while siege.kills.total() < kills:
@@ -131,6 +143,8 @@ def test_contents__are_stored_once_or_counted_and_revisits_find_them(kills: int,
     web_said = f"{len(truth)} pages ({shares} by worker), {len(stored)} contents"
     said = f"{both} came to both workers, {again} of these were stored twice, {status.copies} counted"
     print(f"\n{kills} kills: {web_said}, {said}")  # noqa: T201  `make soak` shows it
+    assert len(shares) == 2
+    assert both > 0, "otherwise nothing was shown"
     assert len(stored) == len(set(truth.values()))
     assert again <= both
     assert again <= status.copies <= 2 * again, "counted when settled, or when found in the columns after a kill"
