@@ -149,7 +149,6 @@ CHECKPOINT = [
 ]
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("point", "call", "when"), CHECKPOINT)
 def test_windows__of_a_checkpoint(point: str, call: int, when: str, small: Bed, tmp_path: Path) -> None:
     """A worker dies while its log becomes a checkpoint, and nothing shows in what is stored."""

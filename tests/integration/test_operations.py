@@ -136,7 +136,7 @@ def test_crawl__is_told_of_by_metrics_logs_and_reports(
         assert now["weft_operation_seconds_total"] > 0
         assert proportional(siege.process.pid) < SMALL
         weft("resume", str(out))
-        weft("stop", str(out), "--wait", "60")
+        weft("stop", str(out), "--wait", str(PATIENCE))
         assert siege.finish() == 0, said(out)
     finally:
         siege.close()
@@ -210,7 +210,7 @@ def test_metrics__of_a_crawl_on_a_database_tell_of_a_worker_that_died(bed: Bed, 
             lambda: scraped(metrics).get("weft_pages_total", 0) > before["weft_pages_total"] + 50, "it does not go on"
         )
         assert proportional(siege.process.pid) < SMALL
-        weft("stop", str(out), "--wait", "60")
+        weft("stop", str(out), "--wait", str(PATIENCE))
         assert siege.finish() == 0, said(out)
     finally:
         siege.close()

@@ -73,7 +73,7 @@ def test_crawl__in_a_thread(bed: Bed, tmp_path: Path) -> None:
 
     thread = threading.Thread(target=crawl, name="mine")
     thread.start()
-    thread.join(100)
+    thread.join(PATIENCE)
     good(found[0])
     assert application.names == {"mine"}
 
@@ -85,7 +85,7 @@ def test_crawl__with_several_workers_in_a_thread(bed: Bed, tmp_path: Path) -> No
         target=lambda: found.append(weft.crawl(bed.seeds(), tmp_path / "out", **quick(bed, workers=2)))
     )
     thread.start()
-    thread.join(100)
+    thread.join(PATIENCE)
     assert (found[0].why, found[0].pending) == ("done", 0)
 
 
