@@ -39,6 +39,7 @@ from weft.testbed.options import PLAIN
 
 objects = pytest.importorskip("weft.store.objects", reason="obstore is not installed")
 
+pytestmark = pytest.mark.xdist_group("object store")  # the store is started once
 SMALL = 60_000  # bytes of a volume
 # A volume ends at a commit: at this speed 300 pages have some thirty commits, on a fast machine too.
 VOLUMES = {"volume_bytes": SMALL, "commit_every": 0.1, "speed": "100 pages/s"}
