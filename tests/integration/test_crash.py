@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.crawling import make_web
+from tests.patience import PATIENCE
 from tests.serverside import CROWDED, check_polite, visits_of
 from tests.siege import (
     Siege,
@@ -216,7 +217,7 @@ def test_politeness__of_four_workers_across_restarts(tmp_path: Path) -> None:
     web = make_web(CROWDED, sites=200, pages=1000, largest=30)
     with serving(web, ServerSettings(keep_alive_s=5.0)) as bed:
         command = command_for(bed, out, "--wait", "0.3", "--per-visit", "2", "--workers", "4", "--timeout", "2")
-        command += ["--retry-pauses", "0.1", "--retry-pauses", "0.2", "--max-time", "100"]
+        command += ["--retry-pauses", "0.1", "--retry-pauses", "0.2", "--max-time", str(PATIENCE)]
         siege = Siege(command, tmp_path / "output.txt")
         try:
             for whom in ("all", "watchdog"):

@@ -211,7 +211,7 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 # Open files.
 
 
-@pytest.mark.parametrize(("soft", "hard"), [(64, 64), (64, 4096), (256, 4096)])
+@pytest.mark.parametrize(("soft", "hard"), [(64, 64), (64, 4096), pytest.param(256, 4096, marks=pytest.mark.soak)])
 def test_open_files__few_as_they_may_be_cost_no_page(tmp_path: Path, soft: int, hard: int) -> None:
     """The limit is raised where it can be; else there are fewer connections, which is said."""
     with serving(make_web(PLAIN, sites=80, pages=240, largest=20)) as bed:
