@@ -122,6 +122,7 @@ def quick_workers(given: Nursery | None = None) -> Iterator[None]:
 
 def main(wishes: socket.socket) -> Callable[[], int]:
     """Fork what is asked for until nobody is there to ask; returns in each child, with what it is to do."""
+    mother = os.getpid()
     ends: dict[int, tuple[int, int]] = {}  # by what can be waited for: the process, and the pipe for its exit code
     while True:
         waited: list[Any] = [wishes, *ends]
@@ -146,7 +147,7 @@ def main(wishes: socket.socket) -> Callable[[], int]:
                 for each in (there, comes, *given, *ends, *(other for _, other in ends.values())):
                     os.close(each)
                 wishes.close()
-                return lambda: _be(*json.loads(wish))
+                return lambda: _be(mother, *json.loads(wish))
             os.close(comes)
             os.read(there, 1)  # until it has a session of its own: whoever is told its number may stop it at once
             os.close(there)
@@ -156,23 +157,23 @@ def main(wishes: socket.socket) -> Callable[[], int]:
             wishes.send(str(pid).encode())
 
 
-def _be(command: list[str], environment: dict[str, str]) -> int:
-    """Be the process that was asked for; the parent that it ends with is the nursery."""
+def _be(mother: int, command: list[str], environment: dict[str, str]) -> int:
+    """Be the process that was asked for; the parent that it ends with is the nursery, which may have ended already."""
     module, *arguments = command
     if module == "weft":
         os.environ.clear()
         os.environ.update(environment)
-        return _crawl(arguments)
+        return _crawl(mother, arguments)
     _call_me(WORKER)
     *rest, out, number, _parent = arguments
     if module == "tests.doomed":
         doom(rest[0], int(rest[1]), rest[2])
-    return work.main([out, number, str(os.getppid())])
+    return work.main([out, number, str(mother)])
 
 
-def _crawl(arguments: list[str]) -> int:
+def _crawl(mother: int, arguments: list[str]) -> int:
     """Be a command, with a nursery of its own; returns in its workers, too."""
-    die_with_parent(os.getppid())
+    die_with_parent(mother)
     parent = os.getpid()
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if not os.fork():

@@ -70,7 +70,7 @@ class Siege:
     def stop(self) -> None:
         """Kill -9 everything at once."""
         workers, below = self.workers(), _descendants(self.process.pid)
-        for pid in (*workers, self.process.pid):
+        for pid in (self.process.pid, *workers):  # who is there no more starts no worker again
             _kill(pid)
         self._gone(workers, below)
 
