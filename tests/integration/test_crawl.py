@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from warcio.checker import Checker
 
 from weft.app import run
 from weft.directory import Plan
+from weft.engine.worker import Worker
 from weft.frontier.local.commits import Commits
 from weft.model import Reason
 from weft.testbed.bed import Bed, serving
@@ -255,6 +257,23 @@ def test_commit__that_fails_ends_the_crawl(plain: Bed, tmp_path: Path, monkeypat
     monkeypatch.setattr(Commits, "write", fail)
     with pytest.raises(RuntimeError, match="no commit today"):
         crawl(plain, tmp_path / "crawl", wait=30.0)
+
+
+def test_commit__its_thread_lives_as_long_as_there_are_commits(
+    plain: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that makes a checkpoint ends with the thread that started it: it must not end in the last commits."""
+    there: list[bool] = []
+    finish = Worker.finish
+
+    def looking(worker: Worker) -> None:
+        finish(worker)
+        there.append(any(thread.name.startswith("commit") for thread in threading.enumerate()))
+
+    monkeypatch.setattr(Worker, "finish", looking)
+    assert crawl(plain, tmp_path / "crawl", max_pages=50).why == "page limit"
+    assert there == [True]
+    assert not any(thread.name.startswith("commit") for thread in threading.enumerate())
 
 
 def test_limits__max_pages_is_exact(plain: Bed, tmp_path: Path) -> None:
