@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 from tests.database import database
+from tests.patience import PATIENCE
 
 from weft.clock import Clock, SystemClock
 from weft.frontier.shared.address import address_in
@@ -211,7 +212,7 @@ def main(implementation: str, place: str, number: int) -> None:
     peer.exchange(wants=3)
     print("ready", flush=True)  # noqa: T201
     sys.stdin.readline()
-    print(json.dumps(crawl(peer, 90.0)))  # noqa: T201
+    print(json.dumps(crawl(peer, PATIENCE)))  # noqa: T201
 
 
 if __name__ == "__main__":

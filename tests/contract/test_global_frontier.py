@@ -973,7 +973,7 @@ def test_messages__become_visible_in_the_order_of_their_numbers(implementation: 
         assert telling.is_alive(), "it waits"
         assert receiver.exchange().messages == []
         slow.commit()
-        telling.join(60)
+        telling.join(PATIENCE)
     receiver.exchange()
     assert receiver.urls == ["http://a.example/", "http://a.example/first", "http://a.example/second"]
     frontier.close()

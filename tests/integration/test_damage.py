@@ -41,6 +41,7 @@ from weft.testbed.options import PLAIN
 OPTIONS = ["--wait", "0.02", "--per-visit", "5", "--commit-every", "0.1", "--part-bytes", "4000", "--volume-bytes"]
 OPTIONS += ["60000", "--retry-pauses", "0.1", "--checkpoint-bytes", "4000"]
 OPTIONS += ["--speed", "30 pages/s"]  # slow until it is killed
+pytestmark = pytest.mark.xdist_group("damage")  # the crawl that is damaged is made once
 REPAIRED = 4  # of so many crawls that ended with a message one is repaired, and goes on
 # What a run may change before it looks: settings, and the marks of its own beginning.
 BEGINNINGS = {"crawl.toml", "seeds.txt", "frontier.db-shm"}

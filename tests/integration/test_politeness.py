@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 from tests.crawling import crawl, make_web
+from tests.patience import PATIENCE
 from tests.serverside import CROWDED, check_polite, groups_of, visits_of
 
 from weft.testbed.bed import serving
 from weft.testbed.serve import ServerSettings
 
-WAIT = 0.5
+WAIT = 0.3
 
 
 @pytest.mark.parametrize("per_visit", [1, 5])
@@ -19,7 +20,7 @@ def test_politeness__by_the_servers_clock(per_visit: int, tmp_path: Path) -> Non
     """One connection a site, w between visits, four connections and w/4 between openings for domain and address."""
     web = make_web(CROWDED, sites=200, pages=700, largest=30)
     with serving(web, ServerSettings(keep_alive_s=5.0)) as bed:
-        crawl(bed, tmp_path / "crawl", wait=WAIT, per_visit=per_visit, max_time=100.0, retry_pauses=[0.1, 0.2])
+        crawl(bed, tmp_path / "crawl", wait=WAIT, per_visit=per_visit, max_time=PATIENCE, retry_pauses=[0.1, 0.2])
         log = bed.log()
     visits = visits_of(log)
     assert len(visits) > 250

@@ -319,7 +319,7 @@ def test_testbed__waits_and_rates_are_kept() -> None:
         ask(connection, bed, bed.url(0))
         connection.close()
         request = bed.log()[0]
-    assert 0.25 < request.last_byte - request.first_byte < 5
+    assert 0.25 < request.last_byte - request.first_byte < PATIENCE
 
 
 def test_testbed__is_not_seen_from_outside(bed: Bed) -> None:
@@ -403,7 +403,7 @@ def test_testbed_command__serves_until_told_to_stop(tmp_path: Path) -> None:
         assert connection.getresponse().status == 200
         connection.close()
         os.kill(process.pid, signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE) == 0
     assert [line.split("\t")[0] for line in log.read_text(encoding="ascii").splitlines()] == [
         "event",
         "request",

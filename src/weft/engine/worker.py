@@ -126,12 +126,14 @@ class Worker:
             if isinstance(self._wires.application, HostedApart) and self._fatal is None:
                 await self._wires.application.settle(max(1.0, self._limits.grace))
             self._loop.drop()
-            self._committing.shutdown()
             self._exchanging.shutdown()
             self._sealing.shutdown()
-        if self._fatal is not None:
-            raise self._fatal
-        self.finish()
+        try:
+            if self._fatal is not None:
+                raise self._fatal
+            self.finish()
+        finally:  # not before: the kernel ends the process of a checkpoint with the thread that started it
+            self._committing.shutdown()
         self._wires.bus.emit(Stopped(self.why))
 
     def stop(self, why: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.patience import PATIENCE
 from tests.unit.frontier.conftest import Make
 from tests.unit.frontier.test_parcels import comparable, contents, order_of, retries_of, wander
 
@@ -153,7 +154,7 @@ def test_checkpoint__is_made_beside_a_crawl_that_goes_on(make: Make, tmp_path: P
             assert frontier.commits._rolling._removed_in < 0, (
                 "what the one before stands for would be removed with its files"
             )
-            process.wait(60)
+            process.wait(PATIENCE)
         if frontier.commits._rolling.taken == 3:
             break
     settle(frontier)
@@ -191,7 +192,7 @@ def test_checkpoint__moves_robots_files_of_sites_that_nobody_asked_for_yet(make:
     for _ in range(10):
         frontier.commits.commit(marks={})
         if (process := frontier.commits._rolling._process) is not None:
-            process.wait(60)
+            process.wait(PATIENCE)
     assert frontier.commits._rolling.taken >= 1
     assert not (tmp_path / "frontier-00000.log").exists()
     robots = frontier.robots.of(frontier.sites[SiteNumber(0)], "http")
@@ -457,7 +458,7 @@ def test_checkpoint__that_cannot_be_made_is_told(make: Make, monkeypatch: pytest
         frontier.add_seed(f"http://a.example/{number}")
         frontier.commits.commit(marks={})
         if (process := frontier.commits._rolling._process) is not None:
-            process.wait(60)
+            process.wait(PATIENCE)
     assert said[0].startswith("no checkpoint was made: its process ended by exit code 1")
     frontier.close()
     again = make()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 from weft.errors import WeftError
 from weft.frontier.durable.pauses import Pauses, noted
@@ -53,13 +54,13 @@ def test_pauses__that_come_while_one_is_synced_share_the_next_sync(
 
     def wait() -> None:
         begun.set()
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE)
 
     synced = syncing(wait)
     pauses = Pauses(tmp_path / "frontier.log")
     pauses.sync = True
     pauses.note("first.example", 1e9)
-    assert begun.wait(60)
+    assert begun.wait(PATIENCE)
     for number in range(1000):
         pauses.note(f"s{number}.example", 1e9)
     go_on.set()
