@@ -256,6 +256,15 @@ def sealed_as(path: Path) -> Path:
     return path.with_suffix(".parquet") if path.suffix == ".arrow" else path
 
 
+def final_name(name: str) -> str:
+    """The name that a file has when it is sealed, by any of its names.
+
+    >>> final_name("urls/part-0-00001.arrow.open"), final_name("volumes/x-0-00001.warc.gz")
+    ('urls/part-0-00001.parquet', 'volumes/x-0-00001.warc.gz')
+    """
+    return str(sealed_as(Path(name.removesuffix(OPEN))))
+
+
 def owner_of(path: Path) -> int | None:
     """The worker that a file belongs to, by its name.
 
