@@ -53,7 +53,6 @@ class Machine:
         self.wire = Wire(run.chance, lambda: run.time.now, run.fired)
         self.ledger = WorkerLedger(number, run.broken)
         self.slow_until = 0.0  # true time: until then the disk takes seconds for a commit
-        self.lied = False  # its disk has lost what it had said it synced
         self.processes = 0
         self.next_armed = ("", "")  # at which moment the next process is killed, and by which kind of fault
 

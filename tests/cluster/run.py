@@ -52,6 +52,7 @@ from weft.soundness import check_sound
 MOST_STEPS = 40_000
 LONGEST = 900.0  # seconds of virtual time
 _LOOK = 0.25  # seconds between two looks of the watchdog
+OFFSETS = (0.0, 0.4, -0.4, 3.0, -3.0, 40.0, -40.0, 3600.0, -3600.0)  # seconds by which a wall clock is wrong
 ORDERINGS = ("breadth-first", "breadth-first", "opic", "larger-sites-first")
 
 
@@ -168,7 +169,7 @@ class Run:
     def machine(self, number: int) -> Machine:
         """The machine of a worker."""
         if number not in self._machines:
-            offset = self.chance.choice((0.0, 0.4, -0.4, 3.0, -3.0, 40.0, -40.0)) if self._clocks_differ else 0.0
+            offset = self.chance.choice(OFFSETS) if self._clocks_differ else 0.0
             self._machines[number] = Machine(self, number, MachineClock(self.time, offset))
         return self._machines[number]
 

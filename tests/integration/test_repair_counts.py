@@ -31,7 +31,6 @@ from weft.ordering import ordering_named
 from weft.repair import repair_crawl
 from weft.soundness import check_sound
 from weft.store.files import OPEN, SETTLED, Mark, intact
-from weft.store.sealing import seal_leftovers
 from weft.store.store import Store
 
 HEAD, HEADERS = b"HTTP/1.1 200 OK\r\n\r\n", {"content-type": "text/html"}
@@ -67,7 +66,7 @@ class Life:
         self.frontier = LocalFrontier(terms, path=log, clock=self._clock)
         last = self.frontier.commits.recover(begun, lambda commit: intact(out, commit.marks))
         self.dropped = len(self.frontier.pages.log.dropped)
-        seal_leftovers(out, {} if last is None else last.marks, number=0 if last is None else last.number)
+        self.store.take_up(*(({}, 0) if last is None else (last.marks, last.number)))
         self.store.before = self.frontier.exchanges.mail.number
         self._commits = 0
 

@@ -49,20 +49,21 @@ class Growing:
     syncing is.
     """
 
-    def __init__(self, path: Path, name: str = "") -> None:
+    def __init__(self, path: Path, name: str = "", *, left: Mark | None = None) -> None:
+        """Begin a file; or, by the mark up to which an earlier run `left` it, know one that is written no more."""
         self.path = path.with_name(path.name + OPEN)
         self.name = name or f"{path.parent.name}/{path.name}"  # by which a commit knows it
-        self.length = 0
-        self.checksum = 0  # of everything
-        self._marked = 0
-        self._before = 0
-        self._sure = (0, 0)  # how far it is on disk for good, and the checksum up to there
+        self.length = self._marked = 0 if left is None else left.length
+        self.checksum = self._before = 0 if left is None else _whole_checksum(self.path, left)  # of everything
+        self._sure = (self.length, self.checksum)  # how far it is on disk for good, and the checksum up to there
         self._tail: deque[bytes] = deque()  # what lies behind that
-        self._named = False  # its name is on disk, too
+        self._named = left is not None  # its name is on disk, too
         self._adding = threading.Lock()  # who writes, and who writes again
         self._disk = threading.RLock()  # who syncs, moves and closes
         self.fault: OSError | None = None  # what the disk said; nothing is written until that is over
         self._file = -1
+        if left is not None:
+            return
         with writing(self.path):
             try:
                 self._open()
@@ -215,6 +216,13 @@ def damaged(what: str, where: Path | str) -> WeftError:
         where=str(where),
         todo="nothing was changed; put the file back from a copy, or see what `weft repair CRAWL` can do",
     )
+
+
+def _whole_checksum(path: Path, mark: Mark) -> int:
+    """Of a file from its beginning to its mark."""
+    if mark.before or not mark.since:
+        return mark.checksum
+    return isal_zlib.crc32(path.read_bytes()[: mark.length])  # the mark is of an older version
 
 
 def intact(root: Path, marks: dict[str, Mark]) -> bool:
