@@ -152,7 +152,7 @@ class Process:
 
     def _drop(self, tasks: list[asyncio.Task[Any]]) -> None:
         """Let nothing of it run any more: what its coroutines do when they end changes nothing by now."""
-        asyncio._set_running_loop(self.lane.loop)
+        self._run.scheduler.run_as(self.lane.loop)
         try:
             for task in reversed(tasks):
                 task._log_destroy_pending = False
@@ -164,7 +164,7 @@ class Process:
                         continue
                     self._run.broken(f"{task} lives on when its process is killed")
         finally:
-            asyncio._set_running_loop(None)
+            self._run.scheduler.run_as(None)
 
     # Dying at a moment of its own.
 
