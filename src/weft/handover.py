@@ -111,7 +111,7 @@ def dissolve(out: Path, shared: SharedFrontier, number: int, settings: Settings,
     estate = Estate(log, lambda commit: intact(out, commit.marks), applied=stood.applied)
     try:
         last = estate.last or Commit()
-        _take_pauses(estate, noted(log))
+        _take_pauses(estate, noted(log, clock.wall()), clock.wall())
         seal_leftovers(out, last.marks, number, number=last.number)
         statistics = _totals(stood.statistics, last.counts)
         counts = msgspec.msgpack.encode(statistics.counts)
@@ -175,13 +175,14 @@ def _totals(reported: bytes, committed: bytes) -> Statistics:
     return Statistics(counts=counts)
 
 
-def _take_pauses(estate: Estate, pauses: dict[str, float]) -> None:
-    """Have sites left alone as long as they asked for after the last commit."""
+def _take_pauses(estate: Estate, pauses: dict[str, float], now: float) -> None:
+    """Have sites left alone as long as they asked for after the last commit; `now` is wall time."""
     for number, name in enumerate(estate.names):
         data = estate.states.get(number)
         if name in pauses and data is not None:
             memory = _memory(data)
-            memory.next_visit = max(memory.next_visit, pauses[name])
+            memory.rest = max(memory.left(now), pauses[name] - now)
+            memory.next_visit = now + memory.rest
             estate.states[number] = msgspec.msgpack.encode(memory)
 
 
@@ -197,7 +198,7 @@ def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:
         memory = _memory(data)
         if not memory.address:
             continue
-        rest = max(0.0, memory.next_visit - now) / 4
+        rest = memory.left(now) / 4
         if not estate.clean:
             files = [unpacked_robots(each).body for each in estate.robots_of(number).values()]
             asked = [parse_robots(body or b"", settings.identity.product).crawl_delay or 0.0 for body in files]

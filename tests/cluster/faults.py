@@ -70,7 +70,7 @@ def _fault(kind: str, chance: random.Random, workers: int) -> Fault:
     elif kind == "cut off":
         fault.amount = chance.uniform(4.5, 7.0)
     elif kind == "wall clock":
-        fault.amount = chance.choice((-20.0, -3.0, 2.0, 30.0))
+        fault.amount = chance.choice((-7200.0, -3600.0, -20.0, -3.0, 2.0, 30.0, 3600.0))
     elif kind == "slow disk":
         fault.amount = chance.uniform(2.0, 6.0)
     elif kind in ("stall", "sleep"):

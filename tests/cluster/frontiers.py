@@ -26,7 +26,6 @@ from weft.frontier.local.remembered import Remembered
 from weft.frontier.shared.contract import Begun, Exchanging, Orders
 from weft.ordering import ordering_named
 from weft.store.files import intact
-from weft.store.sealing import seal_leftovers
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -101,11 +100,10 @@ def take_up(
 ) -> tuple[Commit | None, Progress]:
     """Go on from the last commit: what `weft.work` does between the frontier and the loop."""
     last = frontier.commits.recover(begun, lambda commit: intact(out, commit.marks))
-    size = frontier.pages.log.path.stat().st_size
-    frontier.tell("recovered", (number_of(frontier) if last is None else last.number, last, size))
+    frontier.tell("recovered", (number_of(frontier) if last is None else last.number, last))
     if frontier.exchanges.mail.behind:
         frontier.exchanges.keep(shared.held(worker))
-    seal_leftovers(out, {} if last is None else last.marks, worker, number=0 if last is None else last.number)
+    store.take_up(*(({}, 0) if last is None else (last.marks, last.number)))
     store.before = number_of(frontier)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.pace.spent = progress.counts.pages

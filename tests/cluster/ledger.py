@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.frontier.shared.contract import Batch, Orders, Report
+from weft.store.files import SETTLED
 
 _AS_IT_GOES_ON = -1  # the last message that the log has which was written anew
 
@@ -25,8 +26,7 @@ class WorkerLedger:
         self._packed_at: dict[int, float] = {}  # by commit: when
         self._wrote: list[tuple[int, float, int]] = []  # commits on disk: number, when packed, length of the log then
         self._gap_behind: int | None = None  # the message behind which numbers are missing, since it was handed over
-        self._lived = 0  # commits that are of lives before
-        self._floor = 0  # bytes of its log that were there when this life began
+        self._since_lost = SETTLED  # commits since a disk lost some
         self._applied = 0
         self._batches: dict[int, Batch] = {}  # that were packed and are on disk
 
@@ -40,10 +40,11 @@ class WorkerLedger:
             self._taken_by[value] = self._taken
         elif what == "wrote":
             self._wrote.append((value[0], self._packed_at[value[0]], value[1]))
+            self._since_lost += 1
         elif what == "obeying":
             self._obeying(value)
         elif what == "recovered":
-            self._recovered(value[1], value[2])
+            self._recovered(value[1])
 
     def _obeying(self, orders: Orders) -> None:
         if orders.messages:
@@ -52,7 +53,7 @@ class WorkerLedger:
                 self._broken(f"worker {self._number} takes in message {first} behind message {self._taken}")
             self._taken = orders.taken
 
-    def _recovered(self, last: Any, size: int) -> None:
+    def _recovered(self, last: Any) -> None:
         number = 0 if last is None else last.number
         self._taken = 0 if last is None else self._taken_by.get(number, last.taken)
         if last is not None and last.taken != self._taken:
@@ -60,8 +61,6 @@ class WorkerLedger:
                 f"commit {number} of worker {self._number} took in {self._taken} messages, and says {last.taken}"
             )
         self._wrote = [each for each in self._wrote if each[0] <= number]
-        self._lived = len(self._wrote)
-        self._floor = size
         if self._gap_behind == _AS_IT_GOES_ON:
             self._gap_behind = self._taken
 
@@ -88,12 +87,18 @@ class WorkerLedger:
 
     @property
     def ends(self) -> list[int]:
-        """Where commits of this life end in the log that grows. Those of lives before are not lost, not even by a disk
-        that lies: a worker that starts seals at once what they promised, which cannot be taken back.
-        """
-        ends = [self._floor]
-        for _, _, end in self._wrote[self._lived :]:
+        """Where commits end in the log that grows, those of lives before included; what it begins with is first."""
+        ends = [0]
+        for _, _, end in self._wrote:
             if end <= ends[-1]:
                 ends = [0]
             ends.append(end)
         return ends
+
+    def may_lose(self) -> bool:
+        """Have two commits been written since a disk lost some? Who loses more has lost more than was promised."""
+        return self._since_lost >= SETTLED
+
+    def lost(self) -> None:
+        """A disk loses commits that it had said were synced."""
+        self._since_lost = 0

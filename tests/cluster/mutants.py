@@ -35,8 +35,8 @@ MUTANTS = {
     ),
     "wait forgotten at a hand-over": Mutant(
         "local.arrivals:Arrivals._remember",
-        "if memory or not clean:",
-        "if not clean:",
+        "if memory or not content.clean:",
+        "if not content.clean:",
         "a site that comes in a parcel is ready at once",
     ),
     "settled page lost at a restart": Mutant(

@@ -53,7 +53,6 @@ class Machine:
         self.wire = Wire(run.chance, lambda: run.time.now, run.fired)
         self.ledger = WorkerLedger(number, run.broken)
         self.slow_until = 0.0  # true time: until then the disk takes seconds for a commit
-        self.lied = False  # its disk has lost what it had said it synced
         self.processes = 0
         self.next_armed = ("", "")  # at which moment the next process is killed, and by which kind of fault
 
@@ -153,7 +152,7 @@ class Process:
 
     def _drop(self, tasks: list[asyncio.Task[Any]]) -> None:
         """Let nothing of it run any more: what its coroutines do when they end changes nothing by now."""
-        asyncio._set_running_loop(self.lane.loop)
+        self._run.scheduler.run_as(self.lane.loop)
         try:
             for task in reversed(tasks):
                 task._log_destroy_pending = False
@@ -165,7 +164,7 @@ class Process:
                         continue
                     self._run.broken(f"{task} lives on when its process is killed")
         finally:
-            asyncio._set_running_loop(None)
+            self._run.scheduler.run_as(None)
 
     # Dying at a moment of its own.
 

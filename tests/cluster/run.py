@@ -34,6 +34,7 @@ from tests.cluster.web import WAIT, Web
 from weft.app import _Crew
 from weft.config import Running, Settings
 from weft.directory import _check_of
+from weft.engine.devices import Usage
 from weft.engine.gate import Identity
 from weft.engine.limits import Limits
 from weft.engine.watchdog import Watchdog, Watching
@@ -52,6 +53,8 @@ from weft.soundness import check_sound
 MOST_STEPS = 40_000
 LONGEST = 900.0  # seconds of virtual time
 _LOOK = 0.25  # seconds between two looks of the watchdog
+_USAGE = Usage(0.0, 0.0, 0.0, 0, 0)  # of the machine: what it really is would be asked for at every commit
+OFFSETS = (0.0, 0.4, -0.4, 3.0, -3.0, 40.0, -40.0, 3600.0, -3600.0)  # seconds by which a wall clock is wrong
 ORDERINGS = ("breadth-first", "breadth-first", "opic", "larger-sites-first")
 
 
@@ -168,7 +171,7 @@ class Run:
     def machine(self, number: int) -> Machine:
         """The machine of a worker."""
         if number not in self._machines:
-            offset = self.chance.choice((0.0, 0.4, -0.4, 3.0, -3.0, 40.0, -40.0)) if self._clocks_differ else 0.0
+            offset = self.chance.choice(OFFSETS) if self._clocks_differ else 0.0
             self._machines[number] = Machine(self, number, MachineClock(self.time, offset))
         return self._machines[number]
 
@@ -266,6 +269,8 @@ class Run:
         with self._simulated():
             self._shared = WatchedShared(self.out / FILE, self.clock)
             self._shared.run = self
+            for pragma in ("synchronous = off", "locking_mode = exclusive"):  # nobody else opens it, or loses its power
+                self._shared._file.base.execute(f"pragma {pragma}")
             self.begin(self.first)
             self.scheduler.at(self.time.now + _LOOK, self._look)
             Striking(self).plan()
@@ -278,6 +283,7 @@ class Run:
             finally:
                 for process in self.processes.values():
                     process.kill()
+                self.scheduler.run_as(None)
             check_end(self)
             self._shared.close()
         return self._summed_up()
@@ -304,6 +310,7 @@ class Run:
             changed.enter_context(patch("weft.engine.worker._ended", _ended))
             changed.enter_context(patch("weft.engine.worker._LOOK", 0.2))
             changed.enter_context(patch("weft.engine.worker.resident", lambda: 0))
+            changed.enter_context(patch("weft.engine.devices._usage", lambda: _USAGE))
             for where in ("sqlite_exchange", "sqlite_handover"):
                 changed.enter_context(patch(f"weft.frontier.shared.{where}.apply_batch", self._applying(where)))
             changed.enter_context(self.disk.watched())
@@ -351,9 +358,11 @@ def run_seed(seed: int, *, keep: bool = False) -> Result:
     """Run one seed in a directory of its own."""
     place = Path("/dev/shm")  # noqa: S108  a directory of our own is made there
     out = Path(tempfile.mkdtemp(prefix="weft-cluster-", dir=place if place.is_dir() else None))
+    gc.disable()  # it would look at all that numba has, over and over
     try:
         return Run(seed, out, keep=keep).run()
     finally:
         shutil.rmtree(out, ignore_errors=True)
-        if seed % 4 == 0:
-            gc.collect()  # frontiers are large, and know each other
+        gc.collect()  # frontiers are large, and know each other
+        gc.freeze()  # what is left is left for good: the next look is short
+        gc.enable()

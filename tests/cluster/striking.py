@@ -136,8 +136,8 @@ class Striking:
         process.kill(power=True)
         log = self._run.out / "workers" / str(machine.number) / "frontier.log"
         said = self._run.disk.lose_power(files_of(self._run.out, machine.number, owner_of), self._run.chance)
-        if lying and log.exists() and not machine.lied:
-            machine.lied = True  # once: who loses two commits more has lost more than was promised
+        if lying and log.exists() and machine.ledger.may_lose():
+            machine.ledger.lost()
             said.append(self._run.disk.lose_synced(log, machine.ledger.ends, self._run.chance))
             self._run.servers.died(process, machine.ledger.durable(lost=2), pauses=True)
         self._run.trace(f"{machine}: {', '.join(said)}")

@@ -124,8 +124,8 @@ class Web:
         for page in order:
             if page.url not in self.seeds:
                 chance.choice(leads).links.append(page.url)
-            if self._says_something(page) and page not in leads:
-                leads.append(page)
+                if self._says_something(page):
+                    leads.append(page)
         for page in leads:
             page.links += [chance.choice(order).url for _ in range(chance.randint(0, 4))]
             chance.shuffle(page.links)

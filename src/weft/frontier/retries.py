@@ -19,3 +19,11 @@ class Retries:
         at_least=0,
         unit="seconds",
     )
+
+    def longest(self, tries: int) -> float:
+        """Seconds for which a page that was tried so often waits at most.
+
+        >>> Retries(retry_pauses=(60.0, 600.0)).longest(1), Retries(retry_pauses=(60.0, 600.0)).longest(7)
+        (60.0, 600.0)
+        """
+        return max(self.retry_pauses[: max(tries, 1)], default=0.0)

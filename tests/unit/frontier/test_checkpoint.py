@@ -449,6 +449,28 @@ def test_log__is_closed_when_it_grew_beyond_its_bound(make: Make) -> None:
     assert numbers == [(0, False), (0, False), (0, False), (1, True), (1, True), (1, True)]
 
 
+def test_checkpoint__of_which_half_was_made_is_removed(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process was killed: the half is gone with the next commit, and is not there when the crawl ends just then."""
+    said: list[str] = []
+    killed = tmp_path / "killed.sh"
+    killed.write_text('#!/bin/sh\nmkdir "${3%.log}-00001.checkpoint.new"\nkill -9 $$\n')
+    killed.chmod(0o755)
+    frontier = make(checkpoint_after=1, say=said.append)
+    monkeypatch.setattr(sys, "executable", str(killed))
+    for number in range(9):
+        frontier.add_seed(f"http://a.example/{number}")
+        frontier.commits.commit(marks={})
+        if (process := frontier.commits._rolling._process) is not None:
+            process.wait(60)
+            assert list(tmp_path.glob("*.new"))
+        if said:
+            break
+    assert said[0].startswith("no checkpoint was made: its process ended by signal 9")
+    assert not list(tmp_path.glob("*.new"))
+
+
 def test_checkpoint__that_cannot_be_made_is_told(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """How its process ended; it is tried again when the log has grown, and nothing is lost meanwhile."""
     said: list[str] = []

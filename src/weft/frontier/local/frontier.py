@@ -122,7 +122,7 @@ class LocalFrontier:
             site.address = visit.address
         self.schedule.leave(visit, self._clock.now())
         if visit.pause > 0:
-            self._asked.note(site.name, self._clock.wall() + visit.pause)
+            self._asked.note(site.name, self._clock.wall(), visit.pause)
         self.sites.changed.add(site.number)
 
     # Turns.

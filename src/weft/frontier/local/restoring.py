@@ -7,6 +7,7 @@ it is clear which of them count: these are put into URL-seen (`restore`) and int
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Thread
 from typing import NamedTuple
 
@@ -96,10 +97,16 @@ def restore(pages: Pages, sites: Sites, past: Past) -> Standing:
 
 
 def stand(
-    pages: Pages, sites: Sites, past: Past, standing: Standing, clock: Clock, set_back: float
+    pages: Pages,
+    sites: Sites,
+    past: Past,
+    standing: Standing,
+    clock: Clock,
+    set_back: float,
+    longest: Callable[[int], float],
 ) -> NDArray[np.bool_]:
-    """Make pages pending again that were, now or when their pause is over; the clock was set back by so much. By
-    page: is it yet to be fetched?
+    """Make pages pending again that were, now or when their pause is over; the clock was set back by so much, and may
+    have been before: no pause is longer than the `longest` behind so many tries. By page: is it yet to be fetched?
     """
     site_of, waiting, table = standing
     now = clock.now()
@@ -108,7 +115,8 @@ def stand(
     for page in delayed:
         tries, wall = past.retries[page]
         sites.begun[site_of[page]] = True
-        pages.due.put(PageNumber(page), SiteNumber(int(site_of[page])), max(now, wall - offset), tries)
+        at = min(max(now, wall - offset), now + longest(tries))
+        pages.due.put(PageNumber(page), SiteNumber(int(site_of[page])), at, tries)
     waiting[delayed] = False
     stand_all(pages.heaps.arrays, site_of, waiting)
     waiting[delayed] = True

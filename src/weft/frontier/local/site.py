@@ -67,11 +67,11 @@ class Site:
     def __repr__(self) -> str:
         return f"Site({self.number} {self.name}, {self.fetched} fetched, {self.failures} failures)"
 
-    def memory(self, wall_offset: float) -> bytes:
-        """What must outlive a restart, beside cookies; `wall_offset` is wall time less monotonic time."""
+    def memory(self, now: float, wall: float) -> bytes:
+        """What must outlive a restart, beside cookies; it is now by the monotonic clock, and by the wall clock."""
         return _encode(
             SiteMemory(
-                self.next_visit + wall_offset,
+                self.next_visit - now + wall,
                 self.took,
                 self.address,
                 self.fetched,
@@ -80,7 +80,7 @@ class Site:
                 self.set_aside,
                 self.second_chance,
                 self.tls,
-                {},
+                max(0.0, self.next_visit - now),
             )
         )
 
@@ -91,10 +91,10 @@ class Site:
         self.jar.changed = False
         return _encode(self.jar.cookies)
 
-    def remember(self, data: bytes, wall_offset: float) -> None:
+    def remember(self, data: bytes, now: float, wall: float) -> None:
         """Take up where an earlier run left off."""
         memory = decoded(data)
-        self.next_visit = memory.next_visit - wall_offset
+        self.next_visit = now + memory.left(wall)
         self.took = memory.took
         self.visited = True
         self.address = memory.address

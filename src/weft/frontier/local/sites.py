@@ -114,7 +114,7 @@ class Sites:
             site = self._made[number] = Site(number, name, self._scope.overrides.of(name))
             memory = self._memories.pop(number, None)
             if memory is not None:
-                site.remember(memory, 0.0)
+                site.remember(memory, 0.0, 0.0)
                 site.next_visit = float(self._next_visit[number])
                 self._out_of_reach.discard(number)
             self.on_made(site)
@@ -178,10 +178,10 @@ class Sites:
                 changed[site.name] = where
         return changed
 
-    def pack(self, commit: Commit, wall_offset: float) -> None:
+    def pack(self, commit: Commit, now: float, wall: float) -> None:
         """Write down what changed since the last commit."""
         commit.sites, self._new = self._new, []
-        commit.states = [(number, self._made[number].memory(wall_offset)) for number in self.changed]
+        commit.states = [(number, self._made[number].memory(now, wall)) for number in self.changed]
         jars = ((number, self._made[number].new_cookies()) for number in self.changed)
         commit.jars = [(number, jar) for number, jar in jars if jar is not None]
         commit.left = self._left
@@ -210,9 +210,9 @@ class Sites:
             most[: len(names)] = [self._scope.most_pages(name) for name in names]
         add_sites(self._heaps.arrays, len(names))
 
-    def restore(self, states: dict[int, bytes], wall_offset: float) -> Iterator[Resting]:
-        """Put back what was remembered of sites: each of them, and whether and when it may be visited. What the
-        schedule makes of that comes back by `rest`.
+    def restore(self, states: dict[int, bytes], now: float, wall: float) -> Iterator[Resting]:
+        """Put back what was remembered of sites, as it is now by the monotonic clock and by the wall clock: each of
+        them, and whether and when it may be visited. What the schedule makes of that comes back by `rest`.
         """
         self._memories = states
         self._next_visit = np.zeros(len(self.names))
@@ -222,7 +222,7 @@ class Sites:
                 self._out_of_reach.add(number)
             elif memory.fetched and len(self._answered) < _ANSWERED:
                 self._answered.append(SiteNumber(number))
-            next_visit = memory.next_visit - wall_offset
+            next_visit = now + memory.left(wall)
             if self.asked and (until := self.asked.get(self.names[number])) is not None:
                 next_visit = max(next_visit, until - self.wall_offset)
             yield Resting(SiteNumber(number), next_visit, memory.took, memory.address, memory.set_aside)
