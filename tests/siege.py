@@ -256,10 +256,10 @@ def check_servers(bed: Bed, out: Path, *, wait: float) -> int:
 
 def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]], **more: Any) -> int:
     """Crawl with two workers, of which the second dies at these points, one in each of its lives; how often it did."""
-    changes = {"wait": 0.02, "per_visit": 5, "commit_every": 0.3, "part_bytes": 20_000, "volume_bytes": 200_000} | more
-    plan = Plan(
-        seeds=bed.seeds(), out=out, settings=settings_for(bed, workers=2, max_site_pages=10**6, **changes), watched=True
-    )
+    changes = {"wait": 0.02, "per_visit": 5, "commit_every": 0.3, "part_bytes": 20_000, "volume_bytes": 200_000}
+    changes |= {"hung_after": PATIENCE}  # the first worker is held: on a busy machine for long, and does not hang
+    settings = settings_for(bed, workers=2, max_site_pages=10**6, **(changes | more))
+    plan = Plan(seeds=bed.seeds(), out=out, settings=settings, watched=True)
     out.mkdir()
     write_settings(plan)
     create_frontier(out, by_size=False, seeds=plan.seeds)
