@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -44,7 +45,7 @@ uploads = pytest.importorskip("weft.store.uploads", reason="obstore is not insta
 pytestmark = pytest.mark.xdist_group("object store")  # the store is started once
 SMALL = 60_000  # bytes of a volume
 # A volume ends at a commit: at this speed 300 pages have some thirty commits, on a fast machine too.
-VOLUMES = {"volume_bytes": SMALL, "commit_every": 0.1, "speed": "100 pages/s"}
+VOLUMES: dict[str, Any] = {"volume_bytes": SMALL, "commit_every": 0.1, "speed": "100 pages/s"}
 
 
 @pytest.fixture(scope="module")
