@@ -53,6 +53,7 @@ class Machine:
         self.wire = Wire(run.chance, lambda: run.time.now, run.fired)
         self.ledger = WorkerLedger(number, run.broken)
         self.slow_until = 0.0  # true time: until then the disk takes seconds for a commit
+        self.lies_when_moved = False  # its disk loses commits when it has given groups away
         self.processes = 0
         self.next_armed = ("", "")  # at which moment the next process is killed, and by which kind of fault
 
@@ -195,7 +196,7 @@ class Process:
         """Something happened between it and the global frontier."""
         if what == "asked":
             self.machine.ledger.asked(value)
-        else:
+        elif what == "heard":
             self._run.trace(f"{self} is heard: commit {value.number}, message {value.taken}")
         self._moment(what)
 
