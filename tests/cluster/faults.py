@@ -21,7 +21,7 @@ KINDS: dict[str, float] = {
     "repeated": 2.0,  # an exchange is carried out twice
     "cut off": 2.0,  # from the global frontier, longer than a lease
     "wall clock": 2.0,  # is set, forwards or back
-    "slow disk": 1.5,  # commits take seconds
+    "slow disk": 1.5,  # commits take seconds, and exchanges up to one
     "stall": 1.5,  # a process does not run for a while
     "sleep": 1.0,  # a machine sleeps
     "slow processor": 1.0,  # every look at the clock takes a millisecond

@@ -222,7 +222,8 @@ class Process:
         chance = self._run.chance
         if name == "exchange":
             self._asked_at = self.now + self.machine.clock.spent  # as the worker reckons it
-            return chance.uniform(0.001, 0.1), chance.uniform(0.001, 0.1)
+            longest = 0.1 if self.now >= self.machine.slow_until else 0.8  # so that it ends while a commit is written
+            return chance.uniform(0.001, longest), chance.uniform(0.001, longest)
         slow = chance.uniform(1.0, 4.0) if self.now < self.machine.slow_until else 1.0
         if name == "commit":
             return slow * chance.uniform(0.001, 0.05) * (20 if slow > 1 else 1), slow * chance.uniform(0.001, 0.02)
