@@ -26,9 +26,10 @@ class WorkerLedger:
         self._packed_at: dict[int, float] = {}  # by commit: when
         self._wrote: list[tuple[int, float, int]] = []  # commits on disk: number, when packed, length of the log then
         self._gap_behind: int | None = None  # the message behind which numbers are missing, since it was handed over
-        self._since_lost = SETTLED  # commits since a disk lost some
+        self._since_lost = SETTLED + 1  # commits since a disk lost some
+        self._floor = 0  # bytes of its log that no commit of a life since has written
         self._applied = 0
-        self._batches: dict[int, Batch] = {}  # that were packed and are on disk
+        self._on_disk = 0  # the last commit that was ever written
 
     def __repr__(self) -> str:
         return f"WorkerLedger({self._number}, message {self._taken}, batch {self._applied})"
@@ -41,10 +42,11 @@ class WorkerLedger:
         elif what == "wrote":
             self._wrote.append((value[0], self._packed_at[value[0]], value[1]))
             self._since_lost += 1
+            self._on_disk = value[0]
         elif what == "obeying":
             self._obeying(value)
         elif what == "recovered":
-            self._recovered(value[1])
+            self._recovered(value[1], value[2])
 
     def _obeying(self, orders: Orders) -> None:
         if orders.messages:
@@ -53,7 +55,7 @@ class WorkerLedger:
                 self._broken(f"worker {self._number} takes in message {first} behind message {self._taken}")
             self._taken = orders.taken
 
-    def _recovered(self, last: Any) -> None:
+    def _recovered(self, last: Any, size: int) -> None:
         number = 0 if last is None else last.number
         self._taken = 0 if last is None else self._taken_by.get(number, last.taken)
         if last is not None and last.taken != self._taken:
@@ -61,6 +63,10 @@ class WorkerLedger:
                 f"commit {number} of worker {self._number} took in {self._taken} messages, and says {last.taken}"
             )
         self._wrote = [each for each in self._wrote if each[0] <= number]
+        if not self._wrote:
+            self._floor = size
+        elif self._wrote[-1][0] < number:  # it was killed by the sync behind it
+            self._wrote.append((number, self._packed_at[number], size))
         if self._gap_behind == _AS_IT_GOES_ON:
             self._gap_behind = self._taken
 
@@ -78,6 +84,8 @@ class WorkerLedger:
         """The global frontier applies a batch."""
         if batch.number <= self._applied:
             self._broken(f"batch {batch.number} of worker {self._number} is applied behind batch {self._applied}")
+        if batch.number > self._on_disk:
+            self._broken(f"batch {batch.number} of worker {self._number} is applied, and its commit is not on disk")
         self._applied = batch.number
 
     def durable(self, lost: int = 0) -> float:
@@ -87,8 +95,10 @@ class WorkerLedger:
 
     @property
     def ends(self) -> list[int]:
-        """Where commits end in the log that grows, those of lives before included; what it begins with is first."""
-        ends = [0]
+        """Where commits end in the log that grows, those of lives before included; what it begins with is first: that
+        is not lost, where it stands for all that a worker handed over.
+        """
+        ends = [self._floor]
         for _, _, end in self._wrote:
             if end <= ends[-1]:
                 ends = [0]
@@ -96,8 +106,10 @@ class WorkerLedger:
         return ends
 
     def may_lose(self) -> bool:
-        """Have two commits been written since a disk lost some? Who loses more has lost more than was promised."""
-        return self._since_lost >= SETTLED
+        """Have more than two commits been written since a disk lost some? Numbers of lost ones are not given again, so
+        that who loses the next two as well has lost more than was promised, by all that the log says.
+        """
+        return self._since_lost > SETTLED
 
     def lost(self) -> None:
         """A disk loses commits that it had said were synced."""

@@ -197,9 +197,27 @@ MUTANTS = {
     ),
     "found: a pause that was rounded": Mutant(
         "durable.pauses:Pauses.note",
-        "math.ceil(until * 1000) / 1000",
-        "until",
+        "math.ceil(each * 1000) / 1000",
+        "each",
         "mended: visited a fraction of a millisecond too early",
+    ),
+    "found: a rest as long as a clock was set back": Mutant(
+        "durable.memory:SiteMemory.left",
+        "if self.rest is not None and self.rest < seconds:",
+        "if False:",
+        "mended: a site rested for hours",
+    ),
+    "found: an empty log holds nothing back": Mutant(
+        "local.commits:Commits.recover",
+        "if begun is not None and begun.incarnation > 1:",
+        "if False:",
+        "mended: visited too early",
+    ),
+    "found: held back by the receiver's clock": Mutant(
+        "local.arrivals:Arrivals.load",
+        "if not content.clean and content.made_at not in self._waited:",
+        "if not content.clean and wall < content.made_at + 1.2:",
+        "mended: visited too early",
     ),
     "found: address of who left": Mutant(
         "shared.sqlite:SqliteFrontier.surplus",

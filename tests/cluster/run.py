@@ -137,6 +137,7 @@ class Run:
         self.first = self.chance.randint(3, 4)
         self._clocks_differ = self.chance.random() < 0.5
         self.parser = ScriptedParser(self)
+        self.striking = Striking(self)
         self._shared: WatchedShared | None = None
 
     def __repr__(self) -> str:
@@ -273,7 +274,7 @@ class Run:
                 self._shared._file.base.execute(f"pragma {pragma}")
             self.begin(self.first)
             self.scheduler.at(self.time.now + _LOOK, self._look)
-            Striking(self).plan()
+            self.striking.plan()
             until = self.time.now + LONGEST
             try:
                 while not self.over and self.scheduler.step():
@@ -323,6 +324,8 @@ class Run:
         def apply(base: Any, worker: int, batch: Batch) -> None:
             self.machine(worker).ledger.apply(batch)
             sqlite_groups.apply_batch(base, worker, batch)
+            if batch.moved:
+                self.striking.moved(worker)
 
         del where
         return apply

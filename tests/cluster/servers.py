@@ -167,6 +167,7 @@ class Servers:
         if "retry-after" in answer.headers:
             wall = now + PAUSE + link.process.machine.clock.offset
             known.pause = Pause(now + PAUSE, wall, now, link.process)
+            link.process.said("paused", None)
 
     def _robots(self, site: Site, url: str) -> Answered:
         if site.robots_at:

@@ -85,12 +85,8 @@ class Striking:
             return False
         process = next((each for each in able if each.machine.number == fault.worker), able[0])
         machine = process.machine
-        if kind in ("lost request", "lost answer", "repeated"):
-            machine.wire.armed += [kind] * int(fault.amount)
+        if self._waits(fault, process):
             return True  # it counts when it comes to pass
-        if kind in ("kill at a moment", "kill by a sync"):  # so do these
-            process.arm(kind, fault.how, int(fault.amount))
-            return True
         self._run.fired(kind)
         self._run.trace(f"{kind} {process} {fault.amount:.3f}")
         if kind == "kill":
@@ -112,6 +108,19 @@ class Striking:
             process.lane.freeze(self._run.time.now + fault.amount)
         return True
 
+    @staticmethod
+    def _waits(fault: Fault, process: Process) -> bool:
+        """Does a fault wait for a moment of its own? It is armed then."""
+        if fault.kind in ("lost request", "lost answer", "repeated"):
+            process.machine.wire.armed += [fault.kind] * int(fault.amount)
+        elif fault.kind in ("kill at a moment", "kill by a sync"):
+            process.arm(fault.kind, fault.how, int(fault.amount))
+        elif fault.how == "moved":
+            process.machine.lies_when_moved = True
+        else:
+            return False
+        return True
+
     def _strike_all(self, fault: Fault) -> bool:
         kind, shared = fault.kind, self._run.shared()
         assert self._run.watchdog is not None
@@ -130,6 +139,14 @@ class Striking:
             self._run.fired(kind)
         shared.want_workers(wanted)
         return True
+
+    def moved(self, number: int) -> None:
+        """A worker has given groups away, and that was heard of: its disk may lose the commit that says so."""
+        run, machine = self._run, self._run.machine(number)
+        if machine.lies_when_moved:
+            machine.lies_when_moved = False
+            fault = Fault(0.0, "lying disk", number)
+            run.scheduler.at(run.time.now + run.chance.uniform(0.0, 0.8), partial(self.happens, fault))
 
     def _lose_power(self, process: Process, *, lying: bool) -> None:
         machine = process.machine

@@ -3,8 +3,8 @@ come to, worked out without a crawler.
 
 Some groups have several sites, several sites share an address, some ask for a crawl-delay or forbid a folder, the
 robots.txt of some lives elsewhere. Pages lead to each other, redirect, are missing, ask to be left alone for a while,
-or fail once or twice. A site may be dead. What depends on chance (a site whose robots.txt could not be brought may be
-given up) is led to by others and leads to nobody.
+or fail once or twice. Some stand in a row that goes from group to group. A site may be dead. What depends on chance (a
+site whose robots.txt could not be brought may be given up) is led to by others and leads to nobody.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ class Web:
         open_sites = [site for site in self.sites.values() if not site.leaf]
         self.seeds = [site.pages[0].url for site in open_sites[: chance.randint(2, 5)]]
         self._link()
+        self._lay_trail()
 
     def __repr__(self) -> str:
         return f"Web({len(self.sites)} sites, {len(self.pages)} pages)"
@@ -80,7 +81,7 @@ class Web:
             self.sites[name].delay = 2
         for name in chance.sample(names, 3):
             self.sites[name].forbids = True
-        elsewhere = chance.sample(names[6:], 2)
+        elsewhere = chance.sample(names[6:], chance.randint(2, 4))
         for name in elsewhere:
             others = [each for each in names if each not in elsewhere]
             self.sites[name].robots_at = chance.choice(others)
@@ -132,6 +133,22 @@ class Web:
         for page in order:
             if page.status == 301:
                 page.location = chance.choice(leads).url
+
+    def _lay_trail(self) -> None:
+        """Have some pages stand in a row behind one of the largest site, each in another group. When all else is
+        fetched the crawl goes on along them, from worker to worker, and nobody else has anything to do meanwhile.
+        """
+        chance = self._chance
+        sites = [site for site in self.sites.values() if not site.leaf and not site.delay]
+        largest = max(sites, key=lambda site: len(site.pages))
+        before = [page for page in largest.pages if self._says_something(page)][-1]
+        for number in range(chance.choice((0, 2, 4))):
+            site = chance.choice([site for site in sites if site.group != self.site_of(before.url).group])
+            page = Page(f"http://{site.name}/trail{number}", takes=0.1)
+            site.pages.append(page)
+            self.pages[page.url] = page
+            before.links.append(page.url)
+            before = page
 
     def _says_something(self, page: Page) -> bool:
         site = self.site_of(page.url)
