@@ -1,0 +1,196 @@
+"""A node among others. In: a directory, and a global frontier that several nodes share. Out: a node that has joined, is
+heard, and has left; and what is done about others that are silent.
+
+Where the global frontier is a file there is one node, and nothing is to be done. A node owns its directory: it seals,
+dissolves and cleans its own workers, and reads no other's. It leaves by handing everything over. One that ends without
+leaving is waited for, and goes on from its own log when it comes back in time (`frontier/shared/nodes.py`).
+"""
+
+from __future__ import annotations
+
+import platform
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from weft.clock import Clock
+from weft.config import Settings
+from weft.directory import SECRETS, Plan
+from weft.engine.stopping import Stopping
+from weft.errors import UsageError
+from weft.frontier.shared.contract import FrontierAwayError, SharedFrontier
+from weft.frontier.shared.nodes import PER_NODE, NodesFrontier, lost_node
+from weft.frontier.shared.opening import (
+    frontier_exists,
+    node_of,
+    nodes_of,
+    note_node,
+    open_cluster,
+    open_frontier,
+)
+from weft.handover import end_worker, hand_over_left, numbers_of, put_aside
+from weft.keeping import Keeping
+from weft.settings import flag_of
+from weft.store.superseded import SUPERSEDED, Line, supersede
+
+LEFT = "left"  # why a node ends that was asked to leave
+_HEAR = 1.0  # seconds between two signs of life of a node
+_LOOK = 5.0  # seconds between two looks at whether others are silent
+
+
+def node_plan(address: str, out: Path, config: Path | None, flags: dict[str, Any]) -> Plan:
+    """What a node does that joins the crawl at an address: settings and seeds are those of the crawl, and what belongs
+    to a machine is given.
+    """
+    shared = open_cluster(address)
+    try:
+        crawl, text, seeds = shared.settings()
+    finally:
+        shared.close()
+    if not text:
+        raise UsageError(
+            "the database does not know the settings of its crawl: an earlier version began it",
+            where=address,
+            todo="run `weft crawl --out DIRECTORY` once where it was begun",
+        )
+    with tempfile.TemporaryDirectory(prefix="weft-node-") as room:
+        file = Path(room) / "crawl.toml"
+        file.write_text(text, encoding="utf-8")
+        settings = Settings().with_file(file)
+    settings = settings.with_values({"volumes": [], "workers": 0, "frontier": address}, where="")
+    for given in (out / SECRETS, config):
+        if given is not None and given.exists():
+            settings = settings.with_file(given)
+    settings = settings.with_values(flags, where="", spell=flag_of)
+    if settings.incomplete:
+        raise UsageError(
+            "this crawl has secrets, which the database does not",
+            where=address,
+            todo="give --config with the headers, or the proxy, that the crawl was begun with",
+        )
+    return Plan(seeds=seeds, out=out, settings=settings, watched=True, joins=crawl)
+
+
+def join(plan: Plan) -> None:
+    """Have a directory be a node of its crawl, if it is not and there are nodes."""
+    out, address = plan.out, plan.settings.running.frontier
+    if not address or node_of(out) is not None:
+        return
+    shared = open_cluster(address, plan.joins)
+    try:
+        crawl, _, _ = shared.settings()
+        note_node(out, crawl, shared.join(f"{platform.node()}:{out.resolve()}"))
+    finally:
+        shared.close()
+
+
+def come_back(out: Path, say: Callable[[str], None]) -> None:
+    """Before anything is looked at: a node that counts as lost begins anew, as another one.
+
+    1. Its workers' files are sealed, up to their last commits, as their next start would do.
+    2. `superseded.log` says which of their rows count: those that others took over from.
+    3. Their logs are put aside: nobody goes on from them.
+    4. The directory is no node any more, and joins as a new one.
+
+    A crash anywhere is safe: the next run does all of it again.
+    """
+    if node_of(out) is None or not frontier_exists(out):
+        return
+    shared = open_frontier(out)
+    try:
+        nodes = nodes_of(shared)
+        if nodes is None or not nodes.node_stands().lost:
+            return
+        numbers = [number for number in numbers_of(out) if number // PER_NODE == nodes.node]
+        for number in numbers:
+            end_worker(out, number)
+            supersede(out, [Line(number, nodes.kept(number))])
+            put_aside(out, number)
+        note_node(out, nodes.settings()[0], None)
+        say(
+            f"node {nodes.node} was silent for too long, and others have its groups: what it fetched since they took "
+            f"over is kept, marked as superseded ({SUPERSEDED}), and fetched again by them; it joins as a new node"
+        )
+    finally:
+        shared.close()
+
+
+class Membership:
+    """A node that runs."""
+
+    def __init__(
+        self, plan: Plan, shared: SharedFrontier, clock: Clock, say: Callable[[str], None], stopping: Stopping
+    ) -> None:
+        self._plan = plan
+        self._shared = shared
+        self._nodes = nodes_of(shared)
+        self._clock = clock
+        self._say = say
+        self._stopping = stopping
+        self._heard, self._looked = clock.now() - 1e9, clock.now()
+        self._keeping = Keeping(plan.out, clock, plan.settings.watching.parcel_every, say)
+        self._told = False  # to leave
+
+    def __repr__(self) -> str:
+        return f"Membership({self._nodes})"
+
+    @contextmanager
+    def watched(self) -> Iterator[Callable[[], None]]:
+        """What is to be called now and then while the node runs."""
+        try:
+            yield self._look if self._nodes is not None else lambda: None
+        finally:
+            self._keeping.end()
+
+    def _look(self) -> None:
+        assert self._nodes is not None
+        now = self._clock.now()
+        try:
+            if now - self._heard >= _HEAR:
+                self._heard = now
+                self._be_heard(self._nodes)
+                self._keeping.look(range(self._nodes.first, self._nodes.first + self._nodes.state().workers))
+            if now - self._looked >= _LOOK:
+                self._looked = now
+                self._look_at_others(self._nodes)
+        except FrontierAwayError:
+            return  # workers say it
+
+    def _look_at_others(self, nodes: NodesFrontier) -> None:
+        """Give up those that were silent for too long: when nobody of them can be visiting any more."""
+        settings = self._plan.settings
+        after, timeout = settings.watching.node_lost_after, settings.fetching.timeout
+        for lost in nodes.lose(after, beyond=timeout, rest=settings.politeness.crawl_delay_most / 4):
+            self._say(
+                f"node {lost.node} ({lost.name}) was silent for {after:.0f} s and counts as lost: {lost.groups} groups "
+                "of it can be checked out, as they were when it last sent them"
+            )
+
+    def _be_heard(self, nodes: NodesFrontier) -> None:
+        summons = nodes.hear_node()
+        if summons.lost:
+            raise lost_node(nodes.node or 0, str(self._plan.out))
+        if summons.leave and not self._told:
+            self._told = True
+            self._say("this node is asked to leave; it finishes its pages and hands over what it holds")
+            self._stopping.tell(LEFT)
+
+    def leave(self) -> None:
+        """When no worker runs: hand everything over. A node that others know of always does; where it is the only one
+        it may keep what it has, and go on with it faster.
+        """
+        nodes = self._nodes
+        if nodes is None or not (self._plan.joins or self._told or self._others(nodes)):
+            return
+        self._shared.resize(0)
+        plan = self._plan
+        for handed in hand_over_left(plan.out, self._shared, 0, plan.settings, self._clock):
+            self._say(str(handed))
+        nodes.leave()
+        self._say(f"node {nodes.node} has left the crawl, and holds nothing of it")
+
+    def _others(self, nodes: NodesFrontier) -> bool:
+        """Are there other nodes, be they silent?"""
+        return any(each.number != nodes.node and each.left is None and each.lost is None for each in nodes.nodes())
