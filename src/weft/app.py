@@ -201,11 +201,12 @@ def run(
             for handed in hand_over(plan.out, shared, workers, plan.settings, clock):
                 messages.say(str(handed))
             make_ready("crawl", keep=messages.keep)
+            member = Membership(plan, shared, clock, messages.say, stopping)
+            member.check_rules()
             for widened in widen(plan, shared):
                 messages.say(widened)
             before = _together(shared).counts.fetches
             watch = watch or (lambda _statistics: None)
-            member = Membership(plan, shared, clock, messages.say, stopping)
             with told.of(plan.out, messages.say):
                 with uploading(plan.out, storing.store, clock, messages) as look, member.watched() as hear:
                     seen = _both(watch, look, hear)

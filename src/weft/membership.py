@@ -32,8 +32,9 @@ from weft.frontier.shared.opening import (
 )
 from weft.handover import end_worker, hand_over_left, numbers_of, put_aside
 from weft.keeping import Keeping
-from weft.settings import flag_of
+from weft.settings import flag_of, load_toml
 from weft.store.superseded import SUPERSEDED, Line, supersede
+from weft.widening import is_wider
 
 LEFT = "left"  # why a node ends that was asked to leave
 _HEAR = 1.0  # seconds between two signs of life of a node
@@ -58,7 +59,7 @@ def node_plan(address: str, out: Path, config: Path | None, flags: dict[str, Any
     with tempfile.TemporaryDirectory(prefix="weft-node-") as room:
         file = Path(room) / "crawl.toml"
         file.write_text(text, encoding="utf-8")
-        settings = Settings().with_file(file)
+        settings, ordering = Settings().with_file(file), load_toml(file).get("crawl", {}).get("ordering")
     settings = settings.with_values({"volumes": [], "workers": 0, "frontier": address}, where="")
     for given in (out / SECRETS, config):
         if given is not None and given.exists():
@@ -70,18 +71,32 @@ def node_plan(address: str, out: Path, config: Path | None, flags: dict[str, Any
             where=address,
             todo="give --config with the headers, or the proxy, that the crawl was begun with",
         )
-    return Plan(seeds=seeds, out=out, settings=settings, watched=True, joins=crawl)
+    plan = Plan(seeds=seeds, out=out, settings=settings, watched=True, joins=crawl)
+    if plan.ordering != ordering:
+        raise UsageError(
+            f"the ordering of this crawl is {ordering}, and {plan.ordering} here: an application that is an object of "
+            "the program that began it chooses what is fetched",
+            where=address,
+            todo="name the application as module:Class where the crawl is begun: then every node has it",
+        )
+    return plan
 
 
 def join(plan: Plan) -> None:
     """Have a directory be a node of its crawl, if it is not and there are nodes."""
     out, address = plan.out, plan.settings.running.frontier
-    if not address or node_of(out) is not None:
+    if not address:
         return
     shared = open_cluster(address, plan.joins)
     try:
-        crawl, _, _ = shared.settings()
-        note_node(out, crawl, shared.join(f"{platform.node()}:{out.resolve()}"))
+        crawl, text, _ = shared.settings()
+        if node_of(out) is None:
+            # One that an earlier version began has workers already: it was the only node.
+            node = 0 if numbers_of(out) else shared.join(f"{platform.node()}:{out.resolve()}")
+            note_node(out, crawl, node)
+        ours = (out / "crawl.toml").read_text(encoding="utf-8")
+        if not plan.joins and text != ours:
+            shared.note_settings(ours, plan.seeds)
     finally:
         shared.close()
 
@@ -135,6 +150,16 @@ class Membership:
 
     def __repr__(self) -> str:
         return f"Membership({self._nodes})"
+
+    def check_rules(self) -> None:
+        """Refuse to make a crawl wider of which others have a part: what was refused there is in their files."""
+        nodes = self._nodes
+        if nodes is not None and is_wider(self._plan.settings, nodes.state().offered_by) and self._others(nodes):
+            raise UsageError(
+                "the rules are others than the crawl's, and other nodes take part in it",
+                where=str(self._plan.out),
+                todo="give no settings that change what is collected, or have the other nodes leave first",
+            )
 
     @contextmanager
     def watched(self) -> Iterator[Callable[[], None]]:

@@ -48,9 +48,8 @@ def place(tmp_path: Path) -> Iterator[Place]:
     where = peers.created("postgres", tmp_path, by_size=False, seeds=seeds_of("a", "b", "c"))
     made = Place(where)
     yield made
-    for frontier in made.open:
+    for frontier in made.open:  # no other test has this schema: a crawl of several nodes is not replaced
         frontier.close()
-    peers.released("postgres", where)
 
 
 def round_of(peer: Peer, number: int, since: int = 0, **changes: Any) -> Keep:

@@ -636,10 +636,15 @@ delete from kept using workers where workers.number = %(worker)s and kept.worker
     or not exists (select 1 from groups where name = kept.grp and holder = %(worker)s));
 
 -- name: put_kept
--- Parcels of a round.
+-- Parcels of a round, unless another one came between.
 insert into kept(worker, number, grp, pending, content)
 select %(worker)s, %(number)s, grp, pending, content
-from unnest(%(groups)s::text[], %(pending)s::int[], %(contents)s::bytea[]) as given(grp, pending, content);
+from unnest(%(groups)s::text[], %(pending)s::int[], %(contents)s::bytea[]) as given(grp, pending, content)
+where exists (select 1 from workers where workers.number = %(worker)s and kept_number = %(since)s);
+
+-- name: drop_round
+-- A round that does not count.
+delete from kept where worker = %(worker)s and number = %(number)s;
 
 -- name: end_round
 -- The round is complete, and counts; unless another one came between, or the node is lost.

@@ -61,11 +61,13 @@ def check_alone(base: Base, node: int, where: str) -> None:
 def keep(step: Callable[[Callable[[Base], bool]], bool], given: Keep) -> bool:
     """Send a round; False where another one came between, or the node is lost. `step` makes a transaction."""
     step(lambda base: _done(base, "drop_kept", worker=given.worker))
+    of_round = {"worker": given.worker, "number": given.number}
     for some in _pieces(given):
-        step(partial(_done, name="put_kept", worker=given.worker, number=given.number, **some))
-    counts = step(partial(_end_round, given=given))
-    step(lambda base: _done(base, "drop_kept", worker=given.worker))
-    return counts
+        step(partial(_done, name="put_kept", since=given.since, **of_round, **some))
+    if not step(partial(_end_round, given=given)):
+        step(lambda base: _done(base, "drop_round", **of_round))
+        return False
+    return step(lambda base: _done(base, "drop_kept", worker=given.worker))
 
 
 def _end_round(base: Base, given: Keep) -> bool:
