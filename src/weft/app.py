@@ -249,8 +249,8 @@ def begin(plan: Plan, clock: Clock | None = None) -> None:
     clock = clock or SystemClock()
     plan = _with_whole_paths(plan)
     ordering, _ = examined(plan, clock)
-    check_frontier(plan.out, plan.settings.running.frontier)
     with tempfile.TemporaryDirectory(prefix="weft-cluster-") as room:
+        check_frontier(Path(room), plan.settings.running.frontier)
         write_settings(dataclasses.replace(plan, out=Path(room)), clock)
         create_frontier(Path(room), by_size=ordering.by_size, seeds=plan.seeds)
 
