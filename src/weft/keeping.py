@@ -117,7 +117,7 @@ def main(arguments: list[str]) -> int:
     except FrontierAwayError:
         return 0  # workers say it, and the next round has all of it
     except WeftError as error:
-        print(f"weft: parcels of worker {number} could not be kept: {error}", file=sys.stderr)  # noqa: T201
+        print(f"parcels of worker {number} could not be kept: {error}", file=sys.stderr)  # noqa: T201
         return error.exit_code
     return 0
 

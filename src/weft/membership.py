@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import platform
 import tempfile
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +135,9 @@ def come_back(out: Path, say: Callable[[str], None]) -> None:
 
 
 class Membership:
-    """A node that runs."""
+    """A node that runs. A thread has it heard and looks at others, so that nobody who crawls waits for the database;
+    what there is to say, and what went wrong there, is told to whoever looks now and then.
+    """
 
     def __init__(
         self, plan: Plan, shared: SharedFrontier, clock: Clock, say: Callable[[str], None], stopping: Stopping
@@ -144,9 +148,11 @@ class Membership:
         self._clock = clock
         self._say = say
         self._stopping = stopping
-        self._heard, self._looked = clock.now() - 1e9, clock.now()
-        self._keeping = Keeping(plan.out, clock, plan.settings.watching.parcel_every, say)
+        self._looked = clock.now()
         self._told = False  # to leave
+        self._to_say: deque[str] = deque()
+        self._failed: Exception | None = None
+        self._keeping = Keeping(plan.out, clock, plan.settings.watching.parcel_every, self._to_say.append)
 
     def __repr__(self) -> str:
         return f"Membership({self._nodes})"
@@ -163,35 +169,48 @@ class Membership:
 
     @contextmanager
     def watched(self) -> Iterator[Callable[[], None]]:
-        """What is to be called now and then while the node runs."""
+        """Have the node heard meanwhile; what is to be called now and then."""
+        if self._nodes is None:
+            yield lambda: None
+            return
+        over = threading.Event()
+        thread = threading.Thread(target=self._watch, args=(over,), name="node", daemon=True)
+        thread.start()
         try:
-            yield self._look if self._nodes is not None else lambda: None
+            yield self._hear
+        finally:
+            over.set()
+            thread.join()
+
+    def _hear(self) -> None:
+        while self._to_say:
+            self._say(self._to_say.popleft())
+        if self._failed is not None:
+            raise self._failed
+
+    # In a thread, with a connection of its own.
+
+    def _watch(self, over: threading.Event) -> None:
+        shared = open_frontier(self._plan.out, self._clock)
+        nodes = nodes_of(shared)
+        assert nodes is not None
+        try:
+            while not over.wait(_HEAR):
+                with suppress(FrontierAwayError):  # workers say it
+                    self._look(nodes)
+        except Exception as error:  # noqa: BLE001  it is raised where the node runs
+            self._failed = error
         finally:
             self._keeping.end()
+            shared.close()
 
-    def _look(self) -> None:
-        assert self._nodes is not None
+    def _look(self, nodes: NodesFrontier) -> None:
+        self._be_heard(nodes)
+        self._keeping.look(range(nodes.first, nodes.first + nodes.state().workers))
         now = self._clock.now()
-        try:
-            if now - self._heard >= _HEAR:
-                self._heard = now
-                self._be_heard(self._nodes)
-                self._keeping.look(range(self._nodes.first, self._nodes.first + self._nodes.state().workers))
-            if now - self._looked >= _LOOK:
-                self._looked = now
-                self._look_at_others(self._nodes)
-        except FrontierAwayError:
-            return  # workers say it
-
-    def _look_at_others(self, nodes: NodesFrontier) -> None:
-        """Give up those that were silent for too long: when nobody of them can be visiting any more."""
-        settings = self._plan.settings
-        after, timeout = settings.watching.node_lost_after, settings.fetching.timeout
-        for lost in nodes.lose(after, beyond=timeout, rest=settings.politeness.crawl_delay_most / 4):
-            self._say(
-                f"node {lost.node} ({lost.name}) was silent for {after:.0f} s and counts as lost: {lost.groups} groups "
-                "of it can be checked out, as they were when it last sent them"
-            )
+        if now - self._looked >= _LOOK:
+            self._looked = now
+            self._look_at_others(nodes)
 
     def _be_heard(self, nodes: NodesFrontier) -> None:
         summons = nodes.hear_node()
@@ -199,8 +218,20 @@ class Membership:
             raise lost_node(nodes.node or 0, str(self._plan.out))
         if summons.leave and not self._told:
             self._told = True
-            self._say("this node is asked to leave; it finishes its pages and hands over what it holds")
+            self._to_say.append("this node is asked to leave; it finishes its pages and hands over what it holds")
             self._stopping.tell(LEFT)
+
+    def _look_at_others(self, nodes: NodesFrontier) -> None:
+        """Give up those that were silent for too long: when nobody of them can be visiting any more."""
+        settings = self._plan.settings
+        after, timeout = settings.watching.node_lost_after, settings.fetching.timeout
+        for lost in nodes.lose(after, beyond=timeout, rest=settings.politeness.crawl_delay_most / 4):
+            self._to_say.append(
+                f"node {lost.node} ({lost.name}) was silent for {after:.0f} s and counts as lost: {lost.groups} groups "
+                "of it can be checked out, as they were when it last sent them"
+            )
+
+    # Behind it.
 
     def leave(self) -> None:
         """When no worker runs: hand everything over. A node that others know of always does; where it is the only one
