@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,8 @@ from tests.cluster_of_nodes import (
 )
 from tests.crawling import make_web
 from tests.database import database
-from tests.siege import wait_until
+from tests.patience import PATIENCE
+from tests.siege import Siege, command_for, wait_until
 
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
@@ -56,16 +58,25 @@ def test_nodes__share_a_crawl_until_it_is_done(bed: Bed, tmp_path: Path) -> None
 
 
 def test_node__that_leaves_hands_over_to_the_others(bed: Bed, tmp_path: Path) -> None:
-    """SIGTERM in the middle of a crawl: it ends well, and the other one finishes what it held."""
-    address = database().schema()
-    begun(bed, tmp_path, address, *GIVEN)
-    with nodes(address, tmp_path, 2, "--workers", "1") as (first, second):
-        fetched(bed, PAGES // 4, first, second)
-        first.leave()
-        first.ends()
-        assert "has left the crawl" in first.told()
-        second.ends()
-    check_together(bed, [first.out, second.out], wait=WAIT)
+    """One command begins a crawl and is its first node, another one joins. SIGTERM in the middle of it: the first ends
+    well, and the other finishes what it held.
+    """
+    address, out = database().schema(), tmp_path / "first"
+    first = Siege(command_for(bed, out, *GIVEN, "--workers", "1", "--frontier", address), out.with_suffix(".output"))
+    try:
+        fetched(bed, 10, first)
+        with nodes(address, tmp_path, 1, "--workers", "1") as (second,):
+            wait_until(lambda: sum(each.alive for each in standing(address)) == 2, "it does not join")
+            assert not first.over, "it was over before"
+            first.process.send_signal(signal.SIGTERM)
+            told = out.with_suffix(".output")
+            assert first.finish(PATIENCE) == 0, told.read_text(encoding="utf-8")
+            assert "has left the crawl" in told.read_text(encoding="utf-8")
+            second.ends()
+    finally:
+        first.close()
+    check_together(bed, [out, second.out], wait=WAIT)
+    assert [each.state for each in standing(address)] == ["left", "left"]
 
 
 @pytest.mark.restarts
