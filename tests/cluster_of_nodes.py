@@ -36,12 +36,21 @@ def weft(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def begun(bed: Bed, folder: Path, address: str, *options: str) -> None:
-    """Begin a crawl of a whole web in a database."""
+    """Begin a crawl of a whole web in a database, paused."""
     command = command_for(bed, folder / "seeds", *options)[3:]
     place = command.index("--out")
     del command[place : place + 2]
     done = weft("cluster", "init", address, *command[1:])
     assert done.returncode == 0, done.stderr
+    paused = weft("pause", address)
+    assert paused.returncode == 0, paused.stderr
+
+
+def together(address: str, *running: Node) -> None:
+    """Have a crawl go on when all nodes are there: else a slow machine has one of them do everything."""
+    wait_until(lambda: sum(each.alive for each in standing(address)) == len(running), "they do not begin")
+    resumed = weft("resume", address)
+    assert resumed.returncode == 0, resumed.stderr
 
 
 class Node(Siege):
@@ -62,6 +71,11 @@ class Node(Siege):
         self.process = subprocess.Popen(
             self._command, stdout=self._output, stderr=self._output, cwd=self.root, env=self._environment
         )
+
+    @property
+    def number(self) -> int:
+        """Which node of the crawl it is."""
+        return int((self.out / "frontier.id").read_text(encoding="ascii").split()[1])
 
     def told(self) -> str:
         """What it said."""

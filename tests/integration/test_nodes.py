@@ -17,6 +17,7 @@ from tests.cluster_of_nodes import (
     nodes,
     rows_in_files,
     standing,
+    together,
     weft,
 )
 from tests.crawling import make_web
@@ -31,7 +32,7 @@ from weft.testbed.serve import ServerSettings
 WAIT = 0.1
 APART = replace(PLAIN, sites_per_address=1)
 SITES, PAGES, LARGEST = 40, 500, 40
-GIVEN = ("--wait", str(WAIT), "--per-visit", "5", "--commit-every", "0.3", "--speed", "100 pages/s")
+GIVEN = ("--wait", str(WAIT), "--per-visit", "5", "--commit-every", "0.3", "--speed", "60 pages/s")
 
 
 @pytest.fixture
@@ -48,6 +49,7 @@ def test_nodes__share_a_crawl_until_it_is_done(bed: Bed, tmp_path: Path) -> None
     address = database().schema()
     begun(bed, tmp_path, address, *GIVEN)
     with nodes(address, tmp_path, 2, "--workers", "2") as (first, second):
+        together(address, first, second)
         for node in (first, second):
             node.ends()
     check_together(bed, [first.out, second.out], wait=WAIT)
@@ -85,10 +87,10 @@ def test_node__that_comes_back_in_time_goes_on_from_its_log(bed: Bed, tmp_path: 
     address = database().schema()
     begun(bed, tmp_path, address, *GIVEN)
     with nodes(address, tmp_path, 2, "--workers", "1") as (first, second):
+        together(address, first, second)
         fetched(bed, PAGES // 4, first, second)
         first.stop()
-        held = standing(address)[0].groups + standing(address)[1].groups
-        assert held > 0
+        assert standing(address)[first.number].groups > 0
         first.start()
         for node in (first, second):
             node.ends()
@@ -97,8 +99,8 @@ def test_node__that_comes_back_in_time_goes_on_from_its_log(bed: Bed, tmp_path: 
     assert not list(tmp_path.rglob("superseded.log"))
 
 
-# A lease of three seconds, after which a page may be under way for two.
-IMPATIENT = ("--hung-after", "6", "--node-lost-after", "7", "--timeout", "2", "--crawl-delay-most", "1")
+# A lease of ten seconds, after which a page may be under way for two. A shorter one would fail on a slow machine.
+IMPATIENT = ("--hung-after", "20", "--node-lost-after", "21", "--timeout", "2", "--crawl-delay-most", "1")
 
 
 @pytest.mark.parametrize("every", ["0.5", "1000"])
@@ -111,11 +113,15 @@ def test_node__that_is_lost_is_replaced_and_what_it_fetched_since_is_superseded(
     address = database().schema()
     begun(bed, tmp_path, address, *GIVEN, *IMPATIENT, "--parcel-every", every)
     with nodes(address, tmp_path, 2, "--workers", "1") as (first, second):
+        together(address, first, second)
         fetched(bed, PAGES // 4, first, second)
         if every == "0.5":
-            wait_until(lambda: kept_of(address) > 0, "nothing is kept")
+            weft("pause", address)  # a machine may need longer for a round than for the rest of the crawl
+            wait_until(lambda: kept_of(address) == 2, "nothing is kept")
+            weft("resume", address)
+        fetched(bed, PAGES // 3, first, second)
         first.stop()
-        number = int((first.out / "frontier.id").read_text(encoding="ascii").split()[1])
+        number = first.number
         second.ends()
         assert "counts as lost" in second.told()
         assert standing(address)[number].state == "lost"
@@ -143,6 +149,7 @@ def test_node__that_was_frozen_sends_nothing_when_it_wakes(bed: Bed, tmp_path: P
     address = database().schema()
     begun(bed, tmp_path, address, *GIVEN, *IMPATIENT)
     with nodes(address, tmp_path, 2, "--workers", "1") as (first, second):
+        together(address, first, second)
         fetched(bed, PAGES // 4, first, second)
         with first.frozen():
             second.ends()
@@ -157,7 +164,6 @@ def test_commands__take_the_address_of_a_crawl(bed: Bed, tmp_path: Path) -> None
     """Pause, speed, status … for all nodes at once, from anywhere; a node is asked to leave by its number."""
     address = database().schema()
     begun(bed, tmp_path, address, *GIVEN)
-    assert weft("pause", address).returncode == 0
     with nodes(address, tmp_path, 3, "--workers", "1") as running:
         wait_until(lambda: sum(each.alive for each in standing(address)) == 3, "they do not begin")
         assert not [entry for entry in bed.log() if entry.event == "request"]
