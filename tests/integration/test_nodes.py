@@ -172,7 +172,7 @@ def test_commands__take_the_address_of_a_crawl(bed: Bed, tmp_path: Path) -> None
         assert shown.stdout.count(" alive ") == 6, "three workers of three nodes"
         assert weft("workers", address).stdout.count("node ") == 3
         assert "each node has workers of its own" in weft("workers", address, "2").stderr
-        for arguments in (("speed", "200 pages/s"), ("blacklist", "nobody.example"), ("resume",)):
+        for arguments in (("speed", "30 pages/s"), ("blacklist", "nobody.example"), ("resume",)):
             done = weft(arguments[0], address, *arguments[1:])
             assert done.returncode == 0, done.stderr
         fetched(bed, PAGES // 10, *running)
