@@ -94,7 +94,7 @@ def join(plan: Plan) -> None:
         crawl, text, _ = shared.settings()
         if node_of(out) is None:
             # One that an earlier version began has workers already: it was the only node.
-            node = 0 if numbers_of(out) else shared.join(f"{platform.node()}:{out.resolve()}")
+            node = 0 if numbers_of(out) else shared.join(_name(out))
             note_node(out, crawl, node)
         ours = (out / "crawl.toml").read_text(encoding="utf-8")
         if not plan.joins and text != ours:
@@ -103,13 +103,18 @@ def join(plan: Plan) -> None:
         shared.close()
 
 
+def _name(out: Path) -> str:
+    """What a node is called, for people."""
+    return f"{platform.node()}:{out.resolve()}"
+
+
 def come_back(out: Path, say: Callable[[str], None]) -> None:
     """Before anything is looked at: a node that counts as lost begins anew, as another one.
 
     1. Its workers' files are sealed, up to their last commits, as their next start would do.
     2. `superseded.log` says which of their rows count: those that others took over from.
     3. Their logs are put aside: nobody goes on from them.
-    4. The directory is no node any more, and joins as a new one.
+    4. The directory joins as a new node.
 
     A crash anywhere is safe: the next run does all of it again.
     """
@@ -125,10 +130,11 @@ def come_back(out: Path, say: Callable[[str], None]) -> None:
             end_worker(out, number)
             supersede(out, [Line(number, nodes.kept(number))])
             put_aside(out, number)
-        note_node(out, nodes.settings()[0], None)
+        old, crawl = nodes.node, nodes.settings()[0]
+        note_node(out, crawl, nodes.join(_name(out)))
         say(
-            f"node {nodes.node} was silent for too long, and others have its groups: what it fetched since they took "
-            f"over is kept, marked as superseded ({SUPERSEDED}), and fetched again by them; it joins as a new node"
+            f"node {old} was silent for too long, and others have its groups: what it fetched since they took "
+            f"over is kept, marked as superseded ({SUPERSEDED}), and fetched again by them; it is node {nodes.node} now"
         )
     finally:
         shared.close()

@@ -108,11 +108,11 @@ def nodes_of(shared: SharedFrontier) -> NodesFrontier | None:
     return None if isinstance(shared, SqliteFrontier) else cast("NodesFrontier", shared)
 
 
-def note_node(place: Path, crawl: str, node: int | None) -> None:
-    """The directory is this node's; None: no node's any more."""
+def note_node(place: Path, crawl: str, node: int) -> None:
+    """The directory is this node's."""
     with writing(place / _ID):
         place.mkdir(parents=True, exist_ok=True)
-        replace_file(place / _ID, f"{crawl} {'' if node is None else node}".strip().encode() + b"\n")
+        replace_file(place / _ID, f"{crawl} {node}\n".encode())
 
 
 def check_frontier(place: Path, address: str, joins: str = "") -> None:
