@@ -150,7 +150,7 @@ def _left(base: Base, stood: _Stood) -> Left:
         batches=_batches(unpacked(stood.batches)) if stood.batches else [],
         number=stood.applied,
         taken=stood.taken,
-        parcels=[disturbed(Parcel(*each), stood.now) for each in kept],
+        parcels=(disturbed(Parcel(*each), stood.now) for each in kept),  # as they are sent: it may take long
         clean=False,
         at=stood.now,
         rests={},
