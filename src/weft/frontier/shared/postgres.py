@@ -412,10 +412,10 @@ class PostgresFrontier:
 
     def lose(self, after: float, *, beyond: float, rest: float) -> list[Lost]:
         """Give up other nodes that were silent for so many seconds. What they held can be checked out."""
-        when = {"node": self.node, "after": after, "beyond": beyond}
-        if not self._rows("silent_now", **when):
+        silence = postgres_nodes.Silence(self.node, after, beyond)
+        if not self._rows("silent_now", **silence._asdict()):
             return []
-        return self._alone(lambda base: postgres_nodes.lose(base, rest, **when))
+        return self._alone(lambda base: postgres_nodes.lose(base, silence, rest))
 
     # Transactions.
 

@@ -61,13 +61,16 @@ def check_alone(base: Base, node: int, where: str) -> None:
 def keep(step: Callable[[Callable[[Base], bool]], bool], given: Keep) -> bool:
     """Send a round; False where another one came between, or the node is lost. `step` makes a transaction."""
     step(lambda base: _done(base, "drop_kept", worker=given.worker))
-    of_round = {"worker": given.worker, "number": given.number}
     for some in _pieces(given):
-        step(partial(_done, name="put_kept", since=given.since, **of_round, **some))
+        step(partial(_put, given=given, some=some))
     if not step(partial(_end_round, given=given)):
-        step(lambda base: _done(base, "drop_round", **of_round))
+        step(lambda base: _done(base, "drop_round", worker=given.worker, number=given.number))
         return False
     return step(lambda base: _done(base, "drop_kept", worker=given.worker))
+
+
+def _put(base: Base, given: Keep, some: dict[str, list[object]]) -> bool:
+    return _done(base, "put_kept", worker=given.worker, number=given.number, since=given.since, **some)
 
 
 def _end_round(base: Base, given: Keep) -> bool:
@@ -113,10 +116,18 @@ def _columns(some: list[Parcel]) -> dict[str, list[object]]:
 # Nodes that are silent.
 
 
-def lose(base: Base, rest: float, *, node: int | None, after: float, beyond: float) -> list[Lost]:
+class Silence(NamedTuple):
+    """For how long another node must be silent."""
+
+    node: int | None  # which is not looked at
+    after: float  # seconds since it was heard
+    beyond: float  # seconds since its last lease ended
+
+
+def lose(base: Base, silence: Silence, rest: float) -> list[Lost]:
     """Give up other nodes that were silent for too long; whoever does this is alone with the crawl."""
     found = []
-    for silent, name in rows(base, "silent", node=node, after=after, beyond=beyond):
+    for silent, name in rows(base, "silent", **silence._asdict()):
         groups = 0
         for each in rows(base, "workers_of", node=silent):
             stood = _Stood(*each)
