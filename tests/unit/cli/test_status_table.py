@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from weft.cli.status import _print
@@ -112,7 +114,13 @@ def test_status__shows_nodes(
     found: Status, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A line each, with what people call them at its end."""
-    large = {"version": "0.1.0", "workers": 128, "joined": 1e7, "pages": 12_345_678, "groups": 1_234_567}
+    large: dict[str, Any] = {
+        "version": "0.1.0",
+        "workers": 128,
+        "joined": 1e7,
+        "pages": 12_345_678,
+        "groups": 1_234_567,
+    }
     found.nodes = [
         NodeState(number=0, name="db1:/data", heard=1.0, left=None, lost=None, alive=True, **large),
         NodeState(number=12, name="db2:/data", heard=None, left=None, lost=5.0, alive=False, **large),
