@@ -63,6 +63,8 @@ def _print(found: Status) -> None:
     if found.nodes:
         console.print()
         console.print(_nodes(found))
+        for node in found.nodes:
+            console.print(f"node {node.number} is {node.name}")
 
 
 def _state(found: Status) -> str:
@@ -179,8 +181,8 @@ def _workers(found: Status) -> Table:
 def _nodes(found: Status) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("node")
-    for heading in ("state", "workers", "groups", "pages", "silent", "weft", "where"):
-        left = heading in ("state", "weft", "where")
+    for heading in ("state", "workers", "groups", "pages", "silent", "weft"):
+        left = heading in ("state", "weft")
         table.add_column(heading, justify="left" if left else "right", no_wrap=True)
     for node in found.nodes:
         table.add_row(
@@ -191,7 +193,6 @@ def _nodes(found: Status) -> Table:
             f"{node.pages:,}",
             "never" if node.heard is None else _short(node.heard),
             node.version,
-            node.name,
         )
     return table
 
