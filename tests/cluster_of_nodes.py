@@ -53,16 +53,21 @@ def together(address: str, *running: Node) -> None:
     assert resumed.returncode == 0, resumed.stderr
 
 
+def confined(others: list[Path]) -> dict[str, str]:
+    """An environment in which no Python can open, list or change what is below some directories."""
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(CONFINED), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "WEFT_TEST_CONFINED": ":".join(f"{other}/" for other in others),
+    }
+
+
 class Node(Siege):
     """A node that is run as a command, in a directory that no other can read."""
 
     def __init__(self, address: str, root: Path, others: list[Path], *options: str) -> None:
         root.mkdir(exist_ok=True)
         self.root, self.out = root, root / "node"
-        self._environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join([str(CONFINED), *filter(None, [os.environ.get("PYTHONPATH")])]),
-            "WEFT_TEST_CONFINED": ":".join(f"{other}/" for other in others),
-        }
+        self._environment = confined(others)
         command = [sys.executable, "-m", "weft", "node", "start", address, "--out", str(self.out), *options]
         super().__init__(command, root / "output")
 

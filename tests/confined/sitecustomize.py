@@ -15,7 +15,7 @@ _ABOUT_FILES = frozenset({"open", "os.listdir", "os.scandir", "os.rename", "os.r
 def _refuse(event: str, arguments: tuple[object, ...]) -> None:
     if event in _ABOUT_FILES and arguments and isinstance(arguments[0], str | bytes | os.PathLike):
         path = os.path.abspath(os.fsdecode(arguments[0]))  # noqa: PTH100  which opens nothing itself
-        if path.startswith(_FORBIDDEN):
+        if f"{path}/".startswith(_FORBIDDEN):
             raise PermissionError(13, "this belongs to another node", path)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from tests.cluster_of_nodes import (
     begun,
     check_together,
+    confined,
     fetched,
     final_rows,
     kept_of,
@@ -40,6 +43,18 @@ def bed() -> Iterator[Bed]:
     """A web of some dozens of sites."""
     with serving(make_web(APART, sites=SITES, pages=PAGES, largest=LARGEST), ServerSettings(keep_alive_s=5.0)) as bed:
         yield bed
+
+
+def test_confinement__keeps_a_node_out_of_the_directories_of_others(tmp_path: Path) -> None:
+    """What the tests below rely on: to read another node's file is an error, whoever does it."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    for how in ("open('other/file')", "__import__('os').listdir('other/')", "__import__('os').mkdir('other/new')"):
+        command = [sys.executable, "-c", how]
+        done = subprocess.run(
+            command, env=confined([tmp_path / "other"]), cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert "this belongs to another node" in done.stderr, how
 
 
 def test_nodes__share_a_crawl_until_it_is_done(bed: Bed, tmp_path: Path) -> None:
