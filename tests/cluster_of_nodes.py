@@ -46,9 +46,20 @@ def begun(bed: Bed, folder: Path, address: str, *options: str) -> None:
     assert paused.returncode == 0, paused.stderr
 
 
+def begin(address: str, *running: Node) -> None:
+    """Wait until all nodes are there."""
+
+    def all_there() -> bool:
+        for node in running:
+            assert not node.over, node.told()[-3000:]
+        return sum(each.alive for each in standing(address)) == len(running)
+
+    wait_until(all_there, "they do not begin")
+
+
 def together(address: str, *running: Node) -> None:
     """Have a crawl go on when all nodes are there: else a slow machine has one of them do everything."""
-    wait_until(lambda: sum(each.alive for each in standing(address)) == len(running), "they do not begin")
+    begin(address, *running)
     resumed = weft("resume", address)
     assert resumed.returncode == 0, resumed.stderr
 

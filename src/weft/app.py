@@ -189,6 +189,7 @@ def run(
         if plan.private:  # the cookies of a login may go through it
             make_private(plan.out)
         join(plan)
+        make_ready("crawl", keep=messages.keep)  # it may take minutes, and others wait for nobody who is not ready
         shared = open_frontier(plan.out, clock)
         try:
             workers = wanted or _enough(plan, shared)
@@ -200,7 +201,6 @@ def run(
             )
             for handed in hand_over(plan.out, shared, workers, plan.settings, clock):
                 messages.say(str(handed))
-            make_ready("crawl", keep=messages.keep)
             member = Membership(plan, shared, clock, messages.say, stopping)
             member.check_rules()
             for widened in widen(plan, shared):

@@ -21,7 +21,7 @@ from weft.clock import Clock
 from weft.config import Settings
 from weft.directory import SECRETS, Plan
 from weft.engine.stopping import Stopping
-from weft.errors import UsageError
+from weft.errors import UsageError, WeftError
 from weft.frontier.shared.contract import FrontierAwayError, SharedFrontier
 from weft.frontier.shared.nodes import PER_NODE, NodesFrontier, lost_node
 from weft.frontier.shared.opening import (
@@ -184,6 +184,9 @@ class Membership:
         thread.start()
         try:
             yield self._hear
+        except WeftError:
+            self._withdraw()
+            raise
         finally:
             over.set()
             thread.join()
@@ -252,6 +255,15 @@ class Membership:
             self._say(str(handed))
         nodes.leave()
         self._say(f"node {nodes.node} has left the crawl, and holds nothing of it")
+
+    def _withdraw(self) -> None:
+        """When the node cannot go on, and no worker runs: one that holds nothing is not waited for."""
+        nodes = self._nodes
+        with suppress(WeftError):  # what it cannot go on for is told already
+            if nodes is None or nodes.node_stands().lost or any(nodes.held(each.number) for each in nodes.workers()):
+                return
+            nodes.resize(0)
+            nodes.leave()
 
     def _others(self, nodes: NodesFrontier) -> bool:
         """Are there other nodes, be they silent?"""

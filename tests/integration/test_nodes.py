@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cluster_of_nodes import (
+    begin,
     begun,
     check_together,
     confined,
@@ -83,7 +84,9 @@ def test_node__that_leaves_hands_over_to_the_others(bed: Bed, tmp_path: Path) ->
     try:
         fetched(bed, 10, first)
         with nodes(address, tmp_path, 1, "--workers", "1") as (second,):
-            wait_until(lambda: sum(each.alive for each in standing(address)) == 2, "it does not join")
+            wait_until(
+                lambda: first.over or second.over or sum(each.alive for each in standing(address)) == 2, "none joins"
+            )
             assert not first.over, "it was over before"
             first.process.send_signal(signal.SIGTERM)
             told = out.with_suffix(".output")
@@ -180,7 +183,7 @@ def test_commands__take_the_address_of_a_crawl(bed: Bed, tmp_path: Path) -> None
     address = database().schema()
     begun(bed, tmp_path, address, *GIVEN)
     with nodes(address, tmp_path, 3, "--workers", "1") as running:
-        wait_until(lambda: sum(each.alive for each in standing(address)) == 3, "they do not begin")
+        begin(address, *running)
         assert not [entry for entry in bed.log() if entry.event == "request"]
         shown = weft("status", address)
         assert "running, paused" in shown.stdout, shown.stderr
