@@ -46,20 +46,20 @@ def begun(bed: Bed, folder: Path, address: str, *options: str) -> None:
     assert paused.returncode == 0, paused.stderr
 
 
-def begin(address: str, *running: Node) -> None:
-    """Wait until all nodes are there."""
+def begin(address: str, *running: Node, already: int = 0) -> None:
+    """Wait until all nodes are there, beside those that were before."""
 
     def all_there() -> bool:
         for node in running:
             assert not node.over, node.told()[-3000:]
-        return sum(each.alive for each in standing(address)) == len(running)
+        return sum(each.alive for each in standing(address)) == len(running) + already
 
     wait_until(all_there, "they do not begin")
 
 
-def together(address: str, *running: Node) -> None:
+def together(address: str, *running: Node, already: int = 0) -> None:
     """Have a crawl go on when all nodes are there: else a slow machine has one of them do everything."""
-    begin(address, *running)
+    begin(address, *running, already=already)
     resumed = weft("resume", address)
     assert resumed.returncode == 0, resumed.stderr
 

@@ -83,11 +83,10 @@ def test_node__that_leaves_hands_over_to_the_others(bed: Bed, tmp_path: Path) ->
     first = Siege(command_for(bed, out, *GIVEN, "--workers", "1", "--frontier", address), out.with_suffix(".output"))
     try:
         fetched(bed, 10, first)
+        assert weft("pause", address).returncode == 0
         with nodes(address, tmp_path, 1, "--workers", "1") as (second,):
-            wait_until(
-                lambda: first.over or second.over or sum(each.alive for each in standing(address)) == 2, "none joins"
-            )
-            assert not first.over, "it was over before"
+            together(address, second, already=1)
+            fetched(bed, 50, first, second)
             first.process.send_signal(signal.SIGTERM)
             told = out.with_suffix(".output")
             assert first.finish(PATIENCE) == 0, told.read_text(encoding="utf-8")
