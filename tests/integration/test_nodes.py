@@ -80,13 +80,15 @@ def test_node__that_leaves_hands_over_to_the_others(bed: Bed, tmp_path: Path) ->
     well, and the other finishes what it held.
     """
     address, out = database().schema(), tmp_path / "first"
-    first = Siege(command_for(bed, out, *GIVEN, "--workers", "1", "--frontier", address), out.with_suffix(".output"))
+    slowly = (*GIVEN[:-1], "10 pages/s")  # until the second one is there
+    first = Siege(command_for(bed, out, *slowly, "--workers", "1", "--frontier", address), out.with_suffix(".output"))
     try:
         fetched(bed, 10, first)
         assert weft("pause", address).returncode == 0
         with nodes(address, tmp_path, 1, "--workers", "1") as (second,):
             together(address, second, already=1)
             fetched(bed, 50, first, second)
+            assert weft("speed", address, "none").returncode == 0
             first.process.send_signal(signal.SIGTERM)
             told = out.with_suffix(".output")
             assert first.finish(PATIENCE) == 0, told.read_text(encoding="utf-8")
