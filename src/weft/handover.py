@@ -35,6 +35,7 @@ from weft.frontier.durable.memory import SiteMemory, unpacked_robots
 from weft.frontier.durable.pauses import noted
 from weft.frontier.politeness import wait_after
 from weft.frontier.shared.contract import Left, SharedFrontier, WorkerState
+from weft.frontier.shared.nodes import PER_NODE
 from weft.parse.robots import parse_robots
 from weft.store.files import intact
 
@@ -65,8 +66,8 @@ def hand_over(out: Path, shared: SharedFrontier, workers: int, settings: Setting
     that had something.
     """
     repair(out, shared)
-    numbers = numbers_of(out)
-    before = shared.state().shared_among or max(numbers, default=workers - 1) + 1
+    numbers = [number for number in numbers_of(out) if 0 <= number - shared.first < PER_NODE]
+    before = shared.state().shared_among or max(numbers, default=shared.first + workers - 1) - shared.first + 1
     gone = set(shared.surplus())
     if workers > before:
         gone |= set(numbers)
@@ -135,6 +136,27 @@ def dissolve(out: Path, shared: SharedFrontier, number: int, settings: Settings,
         estate.close()
     _put_in_place(out, shared, number)
     return Handed(worker=number, groups=len(estate.groups), lost=lost)
+
+
+def end_worker(out: Path, number: int) -> None:
+    """Have nothing open of a worker that does not run and is no more: seal what it left, up to its last commit."""
+    from weft.frontier.durable.log import Commit
+    from weft.frontier.durable.parcels import Estate
+    from weft.store.sealing import seal_leftovers
+
+    estate = Estate(_log_of(out, number), lambda commit: intact(out, commit.marks))
+    try:
+        last = estate.last or Commit()
+        seal_leftovers(out, last.marks, number, number=last.number)
+    finally:
+        estate.close()
+
+
+def put_aside(out: Path, number: int) -> None:
+    """Have nobody go on from the log of a worker: its folder has another name."""
+    folder = _log_of(out, number).parent
+    with writing(folder):
+        rename(folder, folder.with_name(f"{number}.lost"))
 
 
 def _log_of(out: Path, number: int) -> Path:

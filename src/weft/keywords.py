@@ -272,6 +272,12 @@ class Keywords(TypedDict, total=False):
 
     hung_after: float
     """A worker that shows no sign of life for so many seconds is restarted."""
+    node_lost_after: float
+    """Of a crawl on several machines: a node that is silent for so many seconds counts as lost, and others go on
+    with its sites from what it last sent of them."""
+    parcel_every: float
+    """Of a crawl in a database: seconds between two times that a worker sends what it knows of its sites; if its
+    node is lost, what it fetched since is fetched again."""
     most_restarts: int
     """Leave a worker out when it dies more often than this in a row without a commit: its sites go to the others;
     where it is the only one the crawl ends."""

@@ -16,6 +16,7 @@ from tests.contract.peers import Build, Peer, crew, domains, group_of, seeds_of,
 from weft.clock import VirtualClock
 from weft.errors import WeftError
 from weft.frontier.durable.parcels import Content, packed, unpacked
+from weft.frontier.shared import postgres_making
 from weft.frontier.shared.address import address_in
 from weft.frontier.shared.contract import (
     CRAWLED,
@@ -31,7 +32,6 @@ from weft.frontier.shared.contract import (
     SharedFrontier,
 )
 from weft.frontier.shared.opening import create_frontier, open_frontier
-from weft.frontier.shared.postgres import PostgresFrontier
 from weft.model import Kind, UrlId
 
 
@@ -406,7 +406,7 @@ def rebuilt(implementation: str, folder: Path) -> SharedFrontier:
         links=iter([to("http://c.example/1")]),
     )
     if implementation == "postgres":  # in place of the old one, in one step
-        PostgresFrontier.create(address_in(place), peers.CRAWL, by_size=False, seeds=seeds_of("a"), remains=remains)
+        postgres_making.create(address_in(place), peers.CRAWL, by_size=False, seeds=seeds_of("a"), remains=remains)
         return peers.opened(implementation, place, VirtualClock(1e9))
     create_frontier(folder, by_size=False, seeds=seeds_of("a"), remains=remains)
     return open_frontier(folder, VirtualClock(1e9))

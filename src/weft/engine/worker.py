@@ -164,7 +164,7 @@ class Worker:
         self._insist(SEAL, lambda: wires.store.contents.settle(self._commits - SETTLED))
         self._count_contents()
         try:
-            wires.frontier.exchanges.obey(self._ask(self._report(wants=0)))
+            wires.frontier.exchanges.obey(self._ask(self._report(wants=0, lease=0.0)))
         except WeftError as error:
             if not _is_away(error):
                 raise
@@ -322,7 +322,7 @@ class Worker:
         self._wires.store.sync(durable=self._sync)
         self._wires.frontier.commits.write(sync=self._sync)
 
-    def _report(self, *, wants: int) -> Report:
+    def _report(self, *, wants: int, lease: float | None = None) -> Report:
         report, counts = self._wires.frontier.exchanges.report(self._number, wants=wants), self._progress.counts
         return msgspec.structs.replace(
             report,
@@ -331,7 +331,7 @@ class Worker:
             amount=counts.bytes,
             seconds=counts.seconds,
             rate=self._progress.rates(),
-            lease=self._lease,
+            lease=self._lease if lease is None else lease,
             statistics=msgspec.msgpack.encode(self.statistics()),
         )
 

@@ -103,7 +103,7 @@ class Store:
 
     def note_page(self, fetched: Fetched, stored: Stored | None) -> None:
         """Write the row of a fetch, and where its record lies."""
-        row = page_row(fetched, stored, self._worker)
+        row = page_row(fetched, stored, self._worker, self.before + self._commits + 1)
         if self.extra.columns:
             row.extra = self.extra.row(fetched.staged)
         self._pages.append(row)

@@ -8,7 +8,7 @@ site come in the same order wherever they go. Fingerprints are not in it: they a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -126,11 +126,36 @@ def parcels_of(path: Path, intact: Callable[[Commit], bool] = lambda _commit: Tr
         estate.close()
 
 
+class _Touched:
+    """What some records of a log are about. A score that changed alone does not count: it changes all the time."""
+
+    def __init__(self) -> None:
+        self._pages: list[NDArray[Any]] = [np.empty(0, np.uint32)]
+        self._sites: set[int] = set()
+        self._groups: set[str] = set()
+
+    def take(self, commit: Commit, first: int, end: int) -> None:
+        """The next record, with the numbers of its new pages."""
+        told = (commit.settled, commit.replaced, *commit.refused.values())
+        self._pages += [np.arange(first, end, dtype=np.uint32), *(np.frombuffer(each, np.uint32) for each in told)]
+        single = [each[0] for some in (commit.delayed, commit.requests, commit.sent) for each in some]
+        self._pages.append(np.array(single, np.uint32))
+        self._sites.update(each[0] for some in (commit.states, commit.jars, commit.robots) for each in some)
+        self._groups.update(commit.groups)
+
+    def groups(self, past: Past) -> set[str]:
+        """The groups of all of it that are still held."""
+        sites = np.unique(past.sites()[np.concatenate(self._pages)]).tolist()
+        found = {past.domains[site] for site in {*sites, *self._sites} if site != GONE and site not in past.left}
+        return (found | self._groups) & past.groups.keys()
+
+
 class Estate(Past):
     """What a worker left: its log, read once.
 
     Records at the end whose outputs are not `intact` do not count. Unless the log is only read they are cut off, as
     a worker that goes on does it: later, when the outputs are sealed, they could not be told from intact ones.
+    `changed` are the groups of which the log says something behind the commit `since`.
     """
 
     def __init__(
@@ -140,15 +165,20 @@ class Estate(Past):
         *,
         applied: int = 0,
         read_only: bool = False,
+        since: int = 0,
     ) -> None:
         log = FrontierLog(path, read_only=read_only)
         super().__init__(log)
         told = [] if log.base is None else log.base.manifest.batches
         scores = Scores(log.base)
+        recent = None if log.base is not None and log.base.manifest.last.number > since else _Touched()
         for replayed in log.replay(intact, applied=applied):
+            first = self.page_count
             self.take(replayed)
             scores.take(replayed.commit)
             told.append(replayed.commit.batch)
+            if recent is not None and replayed.commit.number > since:
+                recent.take(replayed.commit, first, self.page_count)
         batches = (msgspec.msgpack.decode(each, type=Batch) for each in told if each)
         self.batches = [batch for batch in batches if batch.number > applied]
         self._site_of = self.sites()
@@ -160,12 +190,21 @@ class Estate(Past):
         self._where[list(self.retries)] = RETRY
         self._where[self._states_of == past.DONE] = DONE
         self._where[self._states_of >= past.REFUSED] = REFUSED
+        self.changed = set(self.groups) if recent is None else recent.groups(self)
 
     def __repr__(self) -> str:
         return f"Estate({len(self.groups)} groups, {len(self._site_of)} pages)"
 
-    def parcels(self, *, made_at: float) -> Iterator[Parcel]:
-        """A parcel for each group."""
+    @classmethod
+    def of_running(cls, path: Path, *, applied: int, since: int) -> Estate:
+        """What a worker that runs has on disk for good: as of the last commit that has two further ones behind it,
+        which a crash cannot take back.
+        """
+        asked = iter((False,))  # of the two that are not settled: they are left out whatever their outputs are
+        return cls(path, lambda _commit: next(asked, True), applied=applied, read_only=True, since=since)
+
+    def parcels(self, *, made_at: float, only: Container[str] | None = None) -> Iterator[Parcel]:
+        """A parcel for each group, or for some."""
         places = {group: place for place, group in enumerate(self.groups)}
         owners = np.array([places.get(registered_domain(name), -1) for name in self.names] or [-1], np.int32)
         sites: dict[int, list[int]] = {}
@@ -177,7 +216,8 @@ class Estate(Past):
         order = np.argsort(owner, kind="stable")
         bounds = np.searchsorted(owner[order], np.arange(len(places) + 1)).tolist()
         for group, (start, end) in zip(places, pairwise(bounds), strict=True):
-            yield self._parcel(group, sites.get(places[group], []), order[start:end], made_at)
+            if only is None or group in only:
+                yield self._parcel(group, sites.get(places[group], []), order[start:end], made_at)
 
     def close(self) -> None:
         """Give the log back."""

@@ -193,6 +193,11 @@ class Past:
 
     # Pages.
 
+    @property
+    def page_count(self) -> int:
+        """How many pages are known."""
+        return self._pages
+
     def sites(self) -> NDArray[np.int32]:
         """By page: the number of its site, or `GONE`."""
         base = self._log.sites() if self.base_sites is None else self.base_sites

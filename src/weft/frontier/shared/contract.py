@@ -303,7 +303,14 @@ class Exchanging(Protocol):
 
 
 class Operating(Protocol):
-    """What the operator does, by commands."""
+    """What the operator does, by commands. Who runs workers is a node (`nodes.py`): where workers are spoken of, those
+    of this node are meant.
+    """
+
+    @property
+    def first(self) -> int:
+        """The number of this node's first worker; the others follow."""
+        ...
 
     def prepare(self, workers: int, limits: Limits, *, speed: str | None = None, watched: bool = False) -> None:
         """A run begins with so many workers; a speed that was set before holds unless another is given than to the
@@ -373,8 +380,8 @@ class Operating(Protocol):
         """How the crawl stands."""
         ...
 
-    def workers(self) -> list[WorkerState]:
-        """How every worker stands, by number."""
+    def workers(self, *, everywhere: bool = False) -> list[WorkerState]:
+        """How every worker of this node stands, by number; `everywhere`: those of all nodes."""
         ...
 
     def lists(self) -> Lists:
