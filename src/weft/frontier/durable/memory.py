@@ -59,6 +59,7 @@ class SiteMemory(msgspec.Struct, omit_defaults=True):
     second_chance: bool = False
     tls: str = ""
     cookies: dict[str, Cookie] = {}  # none where a commit has them for themselves, because they changed
+    network: str = ""  # where it waited for a place, for who asks why it is not visited
 
 
 decoded = msgspec.msgpack.Decoder(SiteMemory).decode

@@ -22,7 +22,7 @@ from weft.frontier.local.site import Site
 from weft.frontier.local.sites import Sites
 from weft.frontier.local.specials import Specials
 from weft.frontier.local.unranked import Unranked
-from weft.frontier.politeness import Politeness, shortest_wait
+from weft.frontier.politeness import Politeness, quiet_time
 from weft.frontier.shared.contract import Parcel
 from weft.frontier.special import decode
 from weft.model import FIRST_REQUISITE, PageNumber, SiteNumber
@@ -65,8 +65,8 @@ class Arrivals:
             self._robots.load(site, sent.robots)
             if sent.name not in known:
                 self._remember(site, sent.memory, content, now, wall)
-        shortest = shortest_wait(self._politeness) + self._politeness.margin
-        if not content.clean and wall < content.made_at + shortest:  # there may be sites that nobody wrote down
+        quiet = quiet_time(self._politeness) + self._politeness.margin
+        if not content.clean and wall < content.made_at + quiet:  # there may be sites that nobody wrote down
             self._schedule.hold_back(now)
 
     def _remember(self, site: Site, memory: bytes, content: Content, now: float, wall: float) -> None:

@@ -36,7 +36,7 @@ def hand_over(base: Base, worker: int, left: Left) -> list[str]:
         gone = set(lost)
         plant(base, [url for (url,) in rows(base, "scope") if registered_domain(site_of(url)) in gone])
     do(base, "forget_sites", worker=worker)
-    do(base, "return_addresses", worker=worker)
+    do(base, "return_addresses", worker=worker, unwritten=left.unwritten)
     do(base, "rest", addresses=list(left.rests), seconds=list(left.rests.values()))
     do(
         base,
