@@ -33,7 +33,7 @@ from weft.engine.progress import Counts, Statistics
 from weft.frontier.durable.chain import next_life, open_chain, remove_stale
 from weft.frontier.durable.memory import SiteMemory, unpacked_robots
 from weft.frontier.durable.pauses import noted
-from weft.frontier.politeness import wait_after
+from weft.frontier.politeness import lent_as, shortest_wait, wait_after
 from weft.frontier.shared.contract import Left, SharedFrontier, WorkerState
 from weft.frontier.shared.nodes import PER_NODE
 from weft.parse.robots import parse_robots
@@ -128,6 +128,7 @@ def dissolve(out: Path, shared: SharedFrontier, number: int, settings: Settings,
             clean=estate.clean,
             at=now,
             rests=_rests(estate, settings, now),
+            unwritten=0.0 if estate.clean else _unwritten(settings),
             pages=statistics.counts.pages,
             statistics=msgspec.msgpack.encode(statistics),
         )
@@ -209,18 +210,22 @@ def _take_pauses(estate: Estate, pauses: dict[str, float], now: float) -> None:
 
 
 def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:
-    """How long each address is to be left alone: w/4 behind the last opening.
+    """How long each address, or network, is to be left alone: w/4 behind the last opening; a network for its own gap,
+    too.
 
     When that was is not known. Of a visit that ended, `next_visit` is w behind its end. The opening was before that
     and before now, so that w/4 behind it is at most a quarter of the way from now to `next_visit`, whatever w is. A
-    worker that died may have been there just now.
+    worker that died may have been there just now. The gap of a network is known, and was begun no later than
+    `next_visit`.
     """
     rests: dict[str, float] = {}
+    gap = settings.politeness.network_gap
     for number, data in estate.states.items():
         memory = _memory(data)
         if not memory.address:
             continue
         rest = memory.left(now) / 4
+        rest = max(rest, gap if not estate.clean else min(gap, memory.next_visit + gap - now))
         if not estate.clean:
             files = [unpacked_robots(each).body for each in estate.robots_of(number).values()]
             asked = [parse_robots(body or b"", settings.identity.product).crawl_delay or 0.0 for body in files]
@@ -229,6 +234,13 @@ def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:
                 rest, wait_after(settings.politeness, memory.took, max(asked, default=0.0) or None, fixed, 0) / 4
             )
         if rest:
-            seconds = rest + settings.politeness.margin
-            rests[memory.address] = max(rests.get(memory.address, 0.0), seconds)
+            seconds, name = rest + settings.politeness.margin, lent_as(settings.politeness, memory.address)
+            rests[name] = max(rests.get(name, 0.0), seconds)
     return rests
+
+
+def _unwritten(settings: Settings) -> float:
+    """How long what was lent to a worker that died is left alone, where its log does not say that it was there."""
+    politeness = settings.politeness
+    rest = max(shortest_wait(politeness) / 4, politeness.network_gap)
+    return rest + politeness.margin if rest else 0.0

@@ -106,6 +106,10 @@ class Keywords(TypedDict, total=False):
     """Connections at once to the sites of one registered domain."""
     per_address: int
     """Connections at once to one address."""
+    per_network: int | None
+    """Connections at once to the addresses of one network (/24, in IPv6 /48). When not given, any number."""
+    network_gap: float
+    """Least seconds between two openings of connections to the addresses of one network; 0 keeps no gap."""
     margin: float
     """Seconds added to every wait: a server sees the end of a visit a little later than we do."""
     crawl_delay_most: float

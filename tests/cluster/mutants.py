@@ -111,6 +111,30 @@ MUTANTS = {
         "throttle.opens_at = max(throttle.opens_at, min(now, now + wait))",
         "",
     ),
+    "gaps of addresses forgotten in a network": Mutant(
+        "local.throttles:Throttles.release",
+        "opens_at = max(throttle.opens_at, throttle.rests_until)",
+        "opens_at = throttle.opens_at",
+        "who gets a network visits an address in it too early",
+    ),
+    "network not looked at": Mutant(
+        "local.schedule:Schedule.enter",
+        "(network is not None and not network.free(now))",
+        "False",
+        "",
+    ),
+    "network lent as its addresses": Mutant(
+        "local.throttles:Throttles._of_network",
+        "lent=self.alone",
+        "lent=True",
+        "each worker keeps the limits of networks for itself",
+    ),
+    "gap of a network forgotten at a restart": Mutant(
+        "politeness:quiet_time",
+        "max(shortest_wait(settings), settings.network_gap)",
+        "shortest_wait(settings)",
+        "",
+    ),
     "one connection too many": Mutant(
         "politeness:Throttle.free", "self.open < self.limit", "self.open <= self.limit", ""
     ),

@@ -118,8 +118,8 @@ class Run:
         self.scheduler = Scheduler(self.time, self.chance)
         self.disk = Disk(self.scheduler)
         self.web = Web(random.Random(f"web {seed}"))
-        self.servers = Servers(self.web, self.time, self.chance, self.trace, self.broken)
-        self.settings = _settings(self.chance.choice(ORDERINGS))
+        self.settings = _settings(self.chance.choice(ORDERINGS), networks_of(seed))
+        self.servers = Servers(self.web, self.time, self.chance, self.settings.politeness, self.trace, self.broken)
         self.checkpoint_after = self.chance.choice((1 << 26, 1 << 26, 2_000, 6_000))
         self.result = Result(seed, [], "")
         self._hash = hashlib.sha256()
@@ -345,11 +345,19 @@ def _key(seed: int) -> str:
     return f"{secret.hex()} {_check_of(secret)}\n"
 
 
-def _settings(ordering: str) -> Settings:
+def networks_of(seed: int) -> dict[str, Any]:
+    """The limits of networks that a seed has: none, mostly."""
+    chance = random.Random(f"networks {seed}")
+    if chance.random() < 0.7:
+        return {}
+    return {"per_network": chance.choice((1, 2, 3, None)), "network_gap": chance.choice((0.0, 0.2, 0.5, 1.5))}
+
+
+def _settings(ordering: str, networks: dict[str, Any]) -> Settings:
     return Settings(
         identity=Identity(contact="mailto:me@example.org", allow_address=("198.18.0.0/15",)),
         selection=Selection(scope="all", max_depth=1000),
-        politeness=Politeness(wait=WAIT, per_visit=5, connections=5, per_domain=PLACES, per_address=PLACES),
+        politeness=Politeness(wait=WAIT, per_visit=5, connections=5, per_domain=PLACES, per_address=PLACES, **networks),
         retries=Retries(retry_pauses=(0.5, 1.5)),
         limits=Limits(grace=2.0),
         watching=Watching(hung_after=8.0, most_restarts=30),

@@ -1,10 +1,11 @@
 """A web made of a script. In: a seed. Out: sites, their pages and what each of them says; and what a crawl of it must
 come to, worked out without a crawler.
 
-Some groups have several sites, several sites share an address, some ask for a crawl-delay or forbid a folder, the
-robots.txt of some lives elsewhere. Pages lead to each other, redirect, are missing, ask to be left alone for a while,
-or fail once or twice. Some stand in a row that goes from group to group. A site may be dead. What depends on chance (a
-site whose robots.txt could not be brought may be given up) is led to by others and leads to nobody.
+Some groups have several sites, several sites share an address, addresses lie in three networks, some sites ask for a
+crawl-delay or forbid a folder, the robots.txt of some lives elsewhere. Pages lead to each other, redirect, are missing,
+ask to be left alone for a while, or fail once or twice. Some stand in a row that goes from group to group. A site may
+be dead. What depends on chance (a site whose robots.txt could not be brought may be given up) is led to by others and
+leads to nobody.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import random
 from dataclasses import dataclass, field
 
 WAIT = 1.2  # seconds between visits, where a site asks for no more
+NETWORKS = 3  # that the addresses lie in
 
 
 @dataclass(slots=True)
@@ -74,7 +76,8 @@ class Web:
             for which in range(chance.choice((1, 1, 1, 2, 3))):
                 domain = f"g{group}.example"
                 name = domain if which == 0 else f"w{which}.{domain}"
-                address = f"198.18.0.{chance.randrange(addresses)}"
+                number = chance.randrange(addresses)
+                address = f"198.18.{number % NETWORKS}.{number}"
                 self.sites[name] = Site(name, domain, address)
         names = list(self.sites)
         for name in chance.sample(names[6:], 3):

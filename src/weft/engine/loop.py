@@ -162,7 +162,7 @@ class Loop:
                 return
             if not await self._enter(visit, turn):
                 return
-            answered = (lambda: frontier.answered(visit)) if visit.gap else None
+            answered = (lambda: frontier.answered(visit)) if visit.spaced else None
             connection = network.connect(visit, visit.address, answered)
             if visit.errand is not None or frontier.robots.due(visit.site, visit.scheme):
                 if turn is not None:

@@ -154,7 +154,7 @@ class Probing:
                 if not wires.frontier.enter(visit, address):
                     self.no_place(visit)
                     return
-                answered = (lambda: wires.frontier.answered(visit)) if visit.gap else None
+                answered = (lambda: wires.frontier.answered(visit)) if visit.spaced else None
                 connection = wires.network.connect(visit, address, answered)
                 request = wires.asker.robots(site, url, most=_MOST_BYTES, now=wires.clock.wall())
                 page = await wires.network.fetch(connection, request)

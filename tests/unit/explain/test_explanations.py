@@ -33,8 +33,8 @@ PLAN = Plan(
 class Told:
     """A crawl whose links are given by hand."""
 
-    def __init__(self, plan: Plan, folder: Path) -> None:
-        self.crawl = Crawl(plan, folder)
+    def __init__(self, plan: Plan, folder: Path, **politeness: float) -> None:
+        self.crawl = Crawl(plan, folder, **politeness)
         self.frontier = self.crawl.frontier
         for seed in plan.seeds:
             self.frontier.add_seed(seed)
@@ -143,3 +143,35 @@ def test_reason__of_a_refused_page_goes_with_it_to_another_worker(tmp_path: Path
     assert standing is not None
     assert (standing.state, standing.reason) == ("refused", "site-hostile")
     ledger.close()
+
+
+def test_network__in_which_a_site_waits_for_a_place_is_told(tmp_path: Path) -> None:
+    """With its limits; and not any more when the site has a place."""
+    told = Told(
+        PLAN._replace(seeds=["http://a.example/", "http://b.example/"]), tmp_path, per_network=1, network_gap=2.5
+    )
+    frontier = told.frontier
+    one, other = frontier.visit(), frontier.visit()
+    assert one is not None
+    assert other is not None
+    assert frontier.turn(one) is not None
+    assert frontier.enter(one, "93.184.216.34")
+    turn = frontier.turn(other)
+    assert turn is not None
+    assert not frontier.enter(other, "93.184.216.99")
+    frontier.give_back(other, turn)
+    said = (
+        "Its site waits for a place in its network, 93.184.216.0/24, where all workers together may have 1 connections "
+        "at once (per_network) and an opening every 2.5 s (network_gap)."
+    )
+    assert said in told.explain("http://b.example/").because
+    assert said not in told.explain("http://a.example/").because
+    frontier.answered(one)
+    frontier.leave(one)
+    told.crawl.clock.advance(2.5)
+    other = frontier.visit()
+    assert other is not None
+    assert frontier.turn(other) is not None
+    assert frontier.enter(other, "93.184.216.99")
+    frontier.leave(other)
+    assert said not in told.explain("http://b.example/").because

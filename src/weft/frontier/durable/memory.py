@@ -60,6 +60,7 @@ class SiteMemory(msgspec.Struct, omit_defaults=True):
     tls: str = ""
     rest: float | None = None  # seconds from when this was written to `next_visit`; it is not known of older ones
     cookies: dict[str, Cookie] = {}  # none where a commit has them for themselves, because they changed
+    network: str = ""  # where it waited for a place, for who asks why it is not visited
 
     def left(self, wall: float) -> float:
         """Seconds from this wall time for which it is left alone: never more than when it was written down, whatever

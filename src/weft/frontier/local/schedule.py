@@ -2,13 +2,13 @@
 begin.
 
 A site is in one of these states: *ready* (in the heap of sites when it has pages), *busy* (a visit is under way),
-*waiting* (a timer will make it ready), *parked* (its domain or address has no place free; it is woken when one is),
-or *dormant*: nothing wakes it but the end of what keeps it. It is *held* while its robots.txt is fetched elsewhere, and
-*set aside* when it kept failing (it gets a second chance when nothing else is left in the whole crawl). Both keep its
-pages waiting and no errand: what others wait for may be what it waits for itself.
+*waiting* (a timer will make it ready), *parked* (its domain, address or network has no place free; it is woken when
+one is), or *dormant*: nothing wakes it but the end of what keeps it. It is *held* while its robots.txt is fetched
+elsewhere, and *set aside* when it kept failing (it gets a second chance when nothing else is left in the whole crawl).
+Both keep its pages waiting and no errand: what others wait for may be what it waits for itself.
 
-Where there are several workers an address is lent to one of them at a time; sites at an address that is not lent to
-us are parked until it is.
+Where there are several workers an address, or its network, is lent to one of them at a time; sites at one that is not
+lent to us are parked until it is.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from weft.frontier.local.site import Errand, Site
 from weft.frontier.local.sites import Resting, Sites
 from weft.frontier.local.throttles import Throttles
 from weft.frontier.local.visit import Visit
-from weft.frontier.politeness import NEVER, Politeness, Throttle, shortest_wait, wait_after
+from weft.frontier.politeness import NEVER, Politeness, Throttle, quiet_time, wait_after
 from weft.model import SiteNumber
 from weft.ordering.heaps import IN_HEAP, PENDING
+from weft.urls import network_of
 
 _PATIENCE = 300.0  # seconds that a site is held for what others must bring
 _CONFIRMED_AFTER = 2.0  # seconds after which a server that has not answered is taken to have accepted the connection
@@ -60,6 +61,7 @@ class Schedule:
         counts: Any = pages.heaps.arrays.counts
         self._counts: memoryview[int] = memoryview(counts)  # its elements are read at a third of what the array's cost
         self._politeness = politeness
+        self._sites = sites
         self._site = sites.__getitem__
         self._found = pages.seen.arrays.found  # by site: how many pages are known
         self._due = pages.due
@@ -162,26 +164,51 @@ class Schedule:
         one.
         """
         throttle = self.throttles.of_address(address)
-        if not throttle.free(now):
+        network = throttle.within
+        if not throttle.free(now) or (network is not None and not network.free(now)):
             if visit.errand is not None:
                 visit.site.errands.insert(0, visit.errand)
             visit.site.visited = visit.site.address != ""
             self._end(visit, now)
-            self._park(visit.site, throttle, now)
+            if network is None:
+                self._park(visit.site, throttle, now)
+            else:
+                self._turn_away(visit.site, address, throttle, network, now)
             return False
         visit.address = address
         visit.address_throttle = throttle
+        visit.spaced = visit.gap > 0
         throttle.begin(visit, visit.gap)
-        if visit.gap > 0:
+        if network is not None:
+            visit.network_throttle = network
+            visit.spaced = visit.spaced or self._politeness.network_gap > 0
+            network.begin(visit, self._politeness.network_gap)
+            visit.site.network = ""
+        if visit.spaced:
             self._at(now + _CONFIRMED_AFTER, _What.CONFIRM, visit=visit)
         return True
 
+    def _turn_away(self, site: Site, address: str, throttle: Throttle, network: Throttle, now: float) -> None:
+        """There is no place for a site in its network, or none at its address: it waits there. The place that it did
+        not use at the other is for the next who waits.
+        """
+        full, free = (throttle, network) if network.free(now) else (network, throttle)
+        self._park(site, full, now)
+        self._wake(free, now)
+        waits_at = network_of(address) if full is network else ""
+        if site.network != waits_at:  # for who asks why it is not visited
+            site.network = waits_at
+            self._sites.changed.add(site.number)
+
     def answered(self, visit: Visit, now: float) -> None:
-        """The server has taken the connection: the next one to its domain or address is a gap away."""
+        """The server has taken the connection: the next one to its domain, address or network is a gap away."""
         for throttle in (visit.domain_throttle, visit.address_throttle):
             if throttle is not None:
                 throttle.confirm(visit, now, visit.gap)
                 self._wake_later(throttle, now)
+        if visit.network_throttle is not None:
+            visit.network_throttle.confirm(visit, now, self._politeness.network_gap)
+            self._wake_later(visit.network_throttle, now)
 
     def decide(self, visit: Visit) -> float:
         """How long the site rests behind a visit: for its wait, or for a longer pause. It is decided once, and written
@@ -221,6 +248,9 @@ class Schedule:
         if wait:
             site.next_visit = max(site.next_visit, now + wait + self._politeness.margin)
             self.throttles.not_opened_before(site.domain, site.address, now + wait / 4 + self._politeness.margin)
+        if self._politeness.network_gap:
+            until = now + self._politeness.network_gap + self._politeness.margin
+            self.throttles.network_not_opened_before(site.address, until)
         if site.set_aside:
             self._aside.add(site.number)
             self._dormant.add(site.number)
@@ -273,8 +303,10 @@ class Schedule:
         return numbers, untils
 
     def hold_back(self, now: float) -> None:
-        """Begin nothing for the shortest wait there is: the run before may have visited any site just now."""
-        wait = shortest_wait(self._politeness)
+        """Begin nothing for the shortest wait there is: the run before may have visited any site just now, in any
+        network.
+        """
+        wait = quiet_time(self._politeness)
         if wait:
             self._not_before = now + wait + self._politeness.margin
             self._at(self._not_before, _What.NOTHING)
@@ -435,7 +467,7 @@ class Schedule:
         """A visit is over; its places are free when the server has seen it, too."""
         visit.over = True
         self.busy -= 1
-        if visit.address and visit.gap and self._politeness.margin:
+        if visit.spaced and self._politeness.margin:
             self._at(now + self._politeness.margin, _What.FREE, visit=visit)
         else:
             self._free(visit, now)
@@ -447,6 +479,9 @@ class Schedule:
             if throttle is not None:
                 throttle.end(visit, now, gap)
                 self._wake(throttle, now)
+        if visit.network_throttle is not None:
+            visit.network_throttle.end(visit, now, self._politeness.network_gap)
+            self._wake(visit.network_throttle, now)
 
     def _parked(self) -> bool:
         """Does a site wait for a place?"""

@@ -28,6 +28,7 @@ class Site:
         "host",
         "jar",
         "name",
+        "network",
         "next_visit",
         "number",
         "robots",
@@ -50,6 +51,7 @@ class Site:
         self.next_visit = 0.0  # monotonic
         self.took = 0.0  # the last download
         self.address = ""  # of the last visit
+        self.network = ""  # in which it waits for a place
         self.crawl_delay: float | None = None  # as far as it is obeyed
         self.fetched = 0
         self.failures = 0  # visits in a row that did not reach it
@@ -81,6 +83,8 @@ class Site:
                 self.second_chance,
                 self.tls,
                 max(0.0, self.next_visit - now),
+                {},
+                self.network,
             )
         )
 
@@ -96,7 +100,7 @@ class Site:
         memory = decoded(data)
         self.next_visit = now + memory.left(wall)
         self.took = memory.took
-        self.visited = True
+        self.visited = not memory.network or memory.address != ""
         self.address = memory.address
         self.fetched = memory.fetched
         self.failures = memory.failures

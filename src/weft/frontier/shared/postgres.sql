@@ -534,8 +534,10 @@ update groups set holder = null where holder = %(worker)s returning name;
 delete from sites where worker = %(worker)s and list <> 2;
 
 -- name: return_addresses
--- Nobody has the addresses of a worker, and it waits for none.
-update addresses set holder = nullif(holder, %(worker)s), wanted = null
+-- Nobody has the addresses of a worker, and it waits for none. Those that it had may be left alone for some seconds.
+update addresses set holder = nullif(holder, %(worker)s), wanted = null,
+    not_before = case when holder = %(worker)s and %(unwritten)s > 0
+        then greatest(not_before, clock_timestamp() + make_interval(secs => %(unwritten)s)) else not_before end
 where holder = %(worker)s or wanted = %(worker)s;
 
 -- name: rest

@@ -38,7 +38,7 @@ def hand_over(base: Base, worker: int, left: Left, *, lost: bool = False) -> lis
         gone = set(unknown)
         plant(base, [url for (url,) in rows(base, "scope") if registered_domain(site_of(url)) in gone])
     do(base, "forget_sites", worker=worker)
-    do(base, "return_addresses", worker=worker)
+    do(base, "return_addresses", worker=worker, unwritten=left.unwritten)
     do(base, "rest", addresses=list(left.rests), seconds=list(left.rests.values()))
     stands = {"worker": worker, "taken": left.taken, "pages": left.pages, "statistics": packed(left.statistics)}
     do(base, "handed", applied=left.number, **stands)
