@@ -76,7 +76,9 @@ def test_network__other_networks_are_not_held_up(make: Any) -> None:
     places = []
     for address in addresses:
         visit = frontier.visit()
+        assert visit is not None
         turn = frontier.turn(visit)
+        assert turn is not None
         places.append(frontier.enter(visit, address))
         if not places[-1]:
             frontier.give_back(visit, turn)
