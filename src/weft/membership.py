@@ -234,7 +234,8 @@ class Membership:
         """Give up those that were silent for too long: when nobody of them can be visiting any more."""
         settings = self._plan.settings
         after, timeout = settings.watching.node_lost_after, settings.fetching.timeout
-        for lost in nodes.lose(after, beyond=timeout, rest=settings.politeness.crawl_delay_most / 4):
+        rest = max(settings.politeness.crawl_delay_most / 4, settings.politeness.network_gap)
+        for lost in nodes.lose(after, beyond=timeout, rest=rest):
             self._to_say.append(
                 f"node {lost.node} ({lost.name}) was silent for {after:.0f} s and counts as lost: {lost.groups} groups "
                 "of it can be checked out, as they were when it last sent them"

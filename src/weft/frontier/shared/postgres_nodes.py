@@ -95,12 +95,13 @@ def _done(base: Base, name: str, **values: object) -> bool:
 
 def _pieces(given: Keep) -> Iterator[dict[str, list[object]]]:
     """Parcels as columns, some megabytes at a time."""
-    some: list[Parcel] = []
+    some, size = list[Parcel](), 0
     for parcel in given.parcels:
         some.append(parcel)
-        if sum(len(each.content) for each in some) >= _AT_ONCE:
+        size += len(parcel.content)
+        if size >= _AT_ONCE:
             yield _columns(some)
-            some = []
+            some, size = [], 0
     if some:
         yield _columns(some)
 
