@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.crawling import crawl, make_web, rows
@@ -49,7 +50,7 @@ def test_politeness__of_networks_holds_over_all_workers(tmp_path: Path, *, limit
     connections at once and its gap between openings; without the limits it has neither.
     """
     web = make_web(replace(PLAIN, sites_per_address=1), sites=270, pages=540, largest=10)
-    limits = {"per_network": 2, "network_gap": 0.01} if limited else {}
+    limits: dict[str, Any] = {"per_network": 2, "network_gap": 0.01} if limited else {}
     with serving(web, ServerSettings(keep_alive_s=5.0)) as bed:
         crawl(bed, tmp_path / "crawl", workers=2, wait=0.1, **limits)
         visits = visits_of(bed.log())

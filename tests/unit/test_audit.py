@@ -247,7 +247,7 @@ def test_audit__finds_too_many_connections_to_a_network(out: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"network_gap": 1.0}, {}])
-def test_audit__finds_nothing_where_a_network_may_have_any_number(out: Path, settings: dict[str, float]) -> None:
+def test_audit__finds_nothing_where_a_network_may_have_any_number(out: Path, settings: dict[str, Any]) -> None:
     """Without a limit there is no closest call to name; without any of the two, networks are not looked at."""
     found = in_networks(Crawl(out, wait=0.0, **settings))
     assert found.ok, found.violations

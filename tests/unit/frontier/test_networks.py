@@ -75,8 +75,8 @@ def test_network__other_networks_are_not_held_up(make: Any) -> None:
     addresses = ["192.0.2.1", "192.0.3.1", "2001:db8:1::1", "2001:db8:2::1", "192.0.2.99", "2001:db8:1:9::1"]
     places = []
     for address in addresses:
-        visit = frontier.visit()
-        turn = frontier.turn(visit)
+        visit: Any = frontier.visit()
+        turn: Any = frontier.turn(visit)
         places.append(frontier.enter(visit, address))
         if not places[-1]:
             frontier.give_back(visit, turn)

@@ -74,6 +74,8 @@ class Arrivals:
         clean = content.clean or wall >= content.made_at + self._politeness.crawl_delay_most
         if memory:
             site.remember(memory, wall - now)
+            if site.denied_at > 0:
+                self._sites.mark_dead(site, site.denied_at)
         if memory or not clean:
             self._schedule.resume(site, now)
             self._sites.changed.add(site.number)
