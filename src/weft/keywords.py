@@ -141,6 +141,9 @@ class Keywords(TypedDict, total=False):
 
     retry_pauses: list[float] | tuple[float, ...]
     """Seconds before the second, third … try of a page or site that failed; none: no retries."""
+    name_recheck: float
+    """Links to a name that does not exist are refused for so many seconds, then it is asked for again; 0: it is
+    tried as a site that fails."""
 
     # Reading pages.
 

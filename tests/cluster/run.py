@@ -358,7 +358,7 @@ def _settings(ordering: str, networks: dict[str, Any]) -> Settings:
         identity=Identity(contact="mailto:me@example.org", allow_address=("198.18.0.0/15",)),
         selection=Selection(scope="all", max_depth=1000),
         politeness=Politeness(wait=WAIT, per_visit=5, connections=5, per_domain=PLACES, per_address=PLACES, **networks),
-        retries=Retries(retry_pauses=(0.5, 1.5)),
+        retries=Retries(retry_pauses=(0.5, 1.5), name_recheck=0.0),  # all names exist here
         limits=Limits(grace=2.0),
         watching=Watching(hung_after=8.0, most_restarts=30),
         running=Running(ordering=ordering),

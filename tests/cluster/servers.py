@@ -303,6 +303,10 @@ class ScriptedNames:
         """No domain has any name."""
         done(False)
 
+    def denials_hold(self, done: Callable[[bool], None]) -> None:
+        """What is said of names is true."""
+        done(True)
+
     def mistrust(self, _host: str) -> None:
         """Nothing is kept."""
 

@@ -36,6 +36,7 @@ class Way(NamedTuple):
 
     address: str
     reason: Reason | None  # why it is not
+    unregistered: bool = False  # because there is no such name
     ours: str = ""  # what failed on our own side
 
 
@@ -149,7 +150,7 @@ class Probing:
         visit.scheme = "https" if site.tls else "http"
         url = f"{visit.scheme}://{site.name}/robots.txt"
         try:
-            address, reason, ours = await self._reach(visit)
+            address, reason, _, ours = await self._reach(visit)
             if reason is None:
                 if not wires.frontier.enter(visit, address):
                     self.no_place(visit)

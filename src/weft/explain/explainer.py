@@ -56,7 +56,7 @@ class Explainer:
         self._ledgers = ledgers
         self._now = now
         seeds = set(seeds)
-        self.ways = Ways(files, settings, scope, ledgers, seeds=seeds)
+        self.ways = Ways(files, settings, scope, ledgers, seeds=seeds, now=now)
         self._gate = Gate(settings.identity, [host_of(site_of(seed)) for seed in seeds])
         self._gate.forbid(scope.blacklist.ranges)
         for ledger in ledgers:

@@ -19,6 +19,13 @@ class Retries:
         at_least=0,
         unit="seconds",
     )
+    name_recheck: float = setting(
+        86_400.0,
+        "links to a name that does not exist are refused for so many seconds, then it is asked for again; 0: it is "
+        "tried as a site that fails",
+        at_least=0,
+        unit="seconds",
+    )
 
     def longest(self, tries: int) -> float:
         """Seconds for which a page that was tried so often waits at most.

@@ -14,7 +14,7 @@ from weft.frontier.durable.parcels import parcels_of
 from weft.frontier.overrides import SiteSettings
 from weft.frontier.scope import Selection
 from weft.frontier.shared.contract import Message, Orders
-from weft.model import Kind, Reason, SiteNumber
+from weft.model import NO_ID, Kind, Reason, SiteNumber, UrlId
 
 PLAN = Plan(
     selection=Selection(scope="all"),
@@ -175,3 +175,35 @@ def test_network__in_which_a_site_waits_for_a_place_is_told(tmp_path: Path) -> N
     assert frontier.enter(other, "93.184.216.99")
     frontier.leave(other)
     assert said not in told.explain("http://b.example/").because
+
+
+def test_dead_name__is_why_a_link_is_not_crawled_also_at_another_worker(tmp_path: Path) -> None:
+    """What waited there, and what is found later, is refused by the same rule, until it is time to ask again."""
+    told = Told(PLAN, tmp_path)
+    told.fetch("http://b.example/", "http://b.example/2", "http://a.example/2")
+    frontier = told.frontier
+    site = frontier.sites.get("b.example")
+    assert site is not None
+    assert frontier.names.may_deny(site)
+    frontier.deny(site)
+    told.crawl.clock.advance(1.0)
+    told.fetch("http://b.example/", "http://b.example/3")
+    for url in ("http://b.example/", "http://b.example/3"):
+        answer = told.explain(url)
+        assert (answer.state, answer.reason) == ("refused", "dns-not-found"), url
+        assert answer.verdict == "It is not crawled: the name does not exist, or has no address (dns-not-found)."
+        assert answer.rules["dns-not-found"] == "refuses"
+    assert frontier.discovery.refusals() == {"dns-not-found": 3}
+    (tmp_path / "other").mkdir()
+    other = Crawl(PLAN, tmp_path / "other").frontier
+    other.commits.recover()
+    parcels = list(parcels_of(told.crawl.path))
+    other.exchanges.obey(Orders(messages=[Message(groups=[parcel.group for parcel in parcels], parcels=parcels)]))
+    assert other.discovery.offer("http://b.example/4", Kind.A, 1, UrlId(7)) is Reason.DNS_NOT_FOUND
+    assert other.discovery.offer("http://b.example/4", Kind.SEED, 0, NO_ID) is None, "somebody asks for it"
+    told.crawl.clock.advance(86_400.0)
+    answer = told.explain("http://b.example/3")
+    assert answer.reason is None
+    assert frontier.discovery.offer("http://b.example/3", Kind.A, 1, UrlId(7)) is None
+    assert told.explain("http://b.example/3").state == "pending"
+    other.close()

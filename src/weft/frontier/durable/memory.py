@@ -46,6 +46,10 @@ def unpacked_robots(data: bytes) -> RobotsRecord:
     return _record(data)
 
 
+ASK_AGAIN = -1.0
+"""In place of the time when a name was denied: that was long ago."""
+
+
 class SiteMemory(msgspec.Struct, omit_defaults=True):
     """What is kept of a site across a restart. What is as it was at the beginning takes no room."""
 
@@ -60,6 +64,7 @@ class SiteMemory(msgspec.Struct, omit_defaults=True):
     tls: str = ""
     rest: float | None = None  # seconds from when this was written to `next_visit`; it is not known of older ones
     cookies: dict[str, Cookie] = {}  # none where a commit has them for themselves, because they changed
+    denied_at: float = 0.0  # wall time when there was no such name; 0: nobody said so
     network: str = ""  # where it waited for a place, for who asks why it is not visited
 
     def left(self, wall: float) -> float:

@@ -76,6 +76,8 @@ class Arrivals:
         """Take up what is remembered of a site; one may have been visited last when its worker died."""
         if memory:
             site.remember(memory, now, wall)
+            if site.denied_at > 0:
+                self._sites.mark_dead(site, site.denied_at)
         if memory or not content.clean:
             self._schedule.resume(site, now)
             self._sites.changed.add(site.number)

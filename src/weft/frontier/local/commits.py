@@ -82,6 +82,8 @@ class Commits:
         self._packed_awaiting += self._awaiting
         self._awaiting = []
         parts.schedule.throttles.tidy(now)
+        if parts.names.is_time():
+            parts.discovery.look_again()
 
     def write(self, *, sync: bool) -> None:
         """Put the packed record on disk; may be called from another thread than the rest."""

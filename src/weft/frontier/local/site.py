@@ -20,6 +20,7 @@ class Site:
     __slots__ = (
         "address",
         "crawl_delay",
+        "denied_at",
         "domain",
         "errands",
         "failures",
@@ -28,6 +29,7 @@ class Site:
         "host",
         "jar",
         "name",
+        "named",
         "network",
         "next_visit",
         "number",
@@ -52,6 +54,8 @@ class Site:
         self.took = 0.0  # the last download
         self.address = ""  # of the last visit
         self.network = ""  # in which it waits for a place
+        self.named = False  # its name was asked for before the first visit
+        self.denied_at = 0.0  # wall time when there was no such name
         self.crawl_delay: float | None = None  # as far as it is obeyed
         self.fetched = 0
         self.failures = 0  # visits in a row that did not reach it
@@ -84,6 +88,7 @@ class Site:
                 self.tls,
                 max(0.0, self.next_visit - now),
                 {},
+                self.denied_at,
                 self.network,
             )
         )
@@ -100,7 +105,8 @@ class Site:
         memory = decoded(data)
         self.next_visit = now + memory.left(wall)
         self.took = memory.took
-        self.visited = not memory.network or memory.address != ""
+        self.visited = not (memory.network or memory.denied_at) or memory.address != ""
+        self.denied_at = memory.denied_at
         self.address = memory.address
         self.fetched = memory.fetched
         self.failures = memory.failures

@@ -14,7 +14,7 @@ import numpy as np
 
 from weft.compiled import reserve
 from weft.errors import WeftError
-from weft.frontier.durable.memory import decoded
+from weft.frontier.durable.memory import ASK_AGAIN, decoded
 from weft.frontier.durable.records import Commit
 from weft.frontier.local.holdings import Holdings
 from weft.frontier.local.seen import Seen
@@ -51,6 +51,9 @@ class Sites:
         self._memories: dict[int, bytes] = {}
         self._next_visit = np.empty(0)
         self._out_of_reach: set[int] = set()
+        self.dead: dict[SiteNumber, float] = {}  # by number: wall time when there was no such name
+        # Whether a link of a kind and depth to one of these is refused.
+        self.leads_nowhere: Callable[[SiteNumber, int, int], bool] = lambda _number, _kind, _depth: True
         self._answered: list[SiteNumber] = []
         self.asked: dict[str, float] = {}  # pauses that are not in the log: by name, until which wall time
         self.wall_offset = 0.0
@@ -149,6 +152,19 @@ class Sites:
                     break
         return list(found.values())
 
+    def mark_dead(self, site: Site, wall: float) -> None:
+        """There is no such name, as of this time of day."""
+        site.denied_at = self.dead[site.number] = wall
+        self.changed.add(site.number)
+
+    def revive(self, number: SiteNumber) -> None:
+        """A site that was dead is one as any other, of which nothing is known."""
+        del self.dead[number]
+        site = self[number]
+        site.denied_at = ASK_AGAIN
+        site.named = site.visited = False
+        self.changed.add(number)
+
     def strike(self, site: Site) -> None:
         """A page of a site could not be read without harm; after a few of them the site is left alone."""
         site.strikes += 1
@@ -162,6 +178,7 @@ class Sites:
         self._made.pop(number, None)
         self._memories.pop(number, None)
         self._out_of_reach.discard(number)
+        self.dead.pop(number, None)
         self.changed.discard(number)  # it may have been looked at, in vain, since the last commit
         self._left.append(number)
 
@@ -222,6 +239,8 @@ class Sites:
                 self._out_of_reach.add(number)
             elif memory.fetched and len(self._answered) < _ANSWERED:
                 self._answered.append(SiteNumber(number))
+            if memory.denied_at > 0:
+                self.dead[SiteNumber(number)] = memory.denied_at
             next_visit = now + memory.left(wall)
             if self.asked and (until := self.asked.get(self.names[number])) is not None:
                 next_visit = max(next_visit, until - self.wall_offset)
