@@ -42,8 +42,13 @@ def begun(bed: Bed, folder: Path, address: str, *options: str) -> None:
     del command[place : place + 2]
     done = weft("cluster", "init", address, *command[1:])
     assert done.returncode == 0, done.stderr
-    paused = weft("pause", address)
-    assert paused.returncode == 0, paused.stderr
+    pause(address, paused=True)
+
+
+def pause(address: str, *, paused: bool) -> None:
+    """Pause a crawl, or have it go on; at once, where a command would take a second."""
+    with closing(open_cluster(address)) as shared:
+        shared.pause(paused=paused)
 
 
 def begin(address: str, *running: Node, already: int = 0) -> None:
@@ -60,8 +65,7 @@ def begin(address: str, *running: Node, already: int = 0) -> None:
 def together(address: str, *running: Node, already: int = 0) -> None:
     """Have a crawl go on when all nodes are there: else a slow machine has one of them do everything."""
     begin(address, *running, already=already)
-    resumed = weft("resume", address)
-    assert resumed.returncode == 0, resumed.stderr
+    pause(address, paused=False)
 
 
 def confined(others: list[Path]) -> dict[str, str]:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,7 +26,11 @@ from weft.frontier.shared.nodes import Keep
 from weft.frontier.shared.opening import nodes_of, open_frontier
 from weft.processes import die_with_parent
 
+if TYPE_CHECKING:
+    from weft.frontier.durable.parcels import Estate
+
 _NICE = 5  # how much the crawl itself comes first
+_TRIES = 10  # to read a log that grows
 
 
 class Keeping:
@@ -74,8 +79,6 @@ class Keeping:
 
 def keep(out: Path, number: int, clock: Clock) -> bool:
     """One round for a worker; False where there is nothing new, or it does not count."""
-    from weft.frontier.durable.parcels import Estate  # large, and most who load this room do not make a round
-
     log = out / "workers" / str(number) / "frontier.log"
     shared = open_frontier(out)
     try:
@@ -84,7 +87,7 @@ def keep(out: Path, number: int, clock: Clock) -> bool:
         if nodes is None or stood is None or not log.exists():
             return False
         since = nodes.kept(number)
-        estate = Estate.of_running(log, applied=stood.applied, since=since)
+        estate = _read(log, applied=stood.applied, since=since)
         try:
             last = estate.last
             if last is None or last.number <= since:
@@ -105,6 +108,18 @@ def keep(out: Path, number: int, clock: Clock) -> bool:
             estate.close()
     finally:
         shared.close()
+
+
+def _read(log: Path, *, applied: int, since: int) -> Estate:
+    """What a worker that runs has on disk; one that writes just now looks as if a record of it were bad."""
+    from weft.frontier.durable.parcels import Estate  # large, and most who load this room do not make a round
+
+    for _ in range(_TRIES):
+        try:
+            return Estate.of_running(log, applied=applied, since=since)
+        except WeftError as error:
+            said = error
+    raise said
 
 
 def main(arguments: list[str]) -> int:

@@ -19,6 +19,7 @@ from tests.cluster_of_nodes import (
     final_rows,
     kept_of,
     nodes,
+    pause,
     rows_in_files,
     standing,
     together,
@@ -84,7 +85,7 @@ def test_node__that_leaves_hands_over_to_the_others(bed: Bed, tmp_path: Path) ->
     first = Siege(command_for(bed, out, *slowly, "--workers", "1", "--frontier", address), out.with_suffix(".output"))
     try:
         fetched(bed, 10, first)
-        assert weft("pause", address).returncode == 0
+        pause(address, paused=True)
         with nodes(address, tmp_path, 1, "--workers", "1") as (second,):
             together(address, second, already=1)
             fetched(bed, 50, first, second)
@@ -135,9 +136,9 @@ def test_node__that_is_lost_is_replaced_and_what_it_fetched_since_is_superseded(
         together(address, first, second)
         fetched(bed, PAGES // 4, first, second)
         if every == "2":
-            weft("pause", address)  # a machine may need longer for a round than for the rest of the crawl
+            pause(address, paused=True)  # a machine may need longer for a round than for the rest of the crawl
             wait_until(lambda: kept_of(address) == 2, "nothing is kept")
-            weft("resume", address)
+            pause(address, paused=False)
         fetched(bed, PAGES // 3, first, second)
         first.stop()
         number = first.number
@@ -191,7 +192,7 @@ def test_commands__take_the_address_of_a_crawl(bed: Bed, tmp_path: Path) -> None
         assert shown.stdout.count(" alive ") == 6, "three workers of three nodes"
         assert weft("workers", address).stdout.count("node ") == 3
         assert "each node has workers of its own" in weft("workers", address, "2").stderr
-        for arguments in (("speed", "30 pages/s"), ("blacklist", "nobody.example"), ("resume",)):
+        for arguments in (("pause",), ("speed", "30 pages/s"), ("blacklist", "nobody.example"), ("resume",)):
             done = weft(arguments[0], address, *arguments[1:])
             assert done.returncode == 0, done.stderr
         fetched(bed, PAGES // 10, *running)
