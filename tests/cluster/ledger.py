@@ -70,6 +70,10 @@ class WorkerLedger:
         if self._gap_behind == _AS_IT_GOES_ON:
             self._gap_behind = self._taken
 
+    def read_back(self, number: int) -> None:
+        """Its log is read up to this commit: who was killed by the sync behind it had written it."""
+        self._on_disk = max(self._on_disk, number)
+
     def handed_over(self) -> None:
         """Its log is written anew, and what it had not read goes elsewhere: it goes on with any later message."""
         self._taken_by = {}

@@ -83,8 +83,10 @@ class WatchedShared(SqliteFrontier):
 
     def hand_over(self, worker: int, left: Left) -> list[str]:
         """Take back what a worker held."""
+        ledger = self.run.machine(worker).ledger
+        ledger.read_back(left.number)
         lost = super().hand_over(worker, left)
-        self.run.machine(worker).ledger.handed_over()
+        ledger.handed_over()
         return lost
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -88,6 +89,13 @@ class Contents:
             self._unsettled[digest] = entry = Original(url_id, url, wall)
             self._new.append((digest, entry))
         return known
+
+    def take_up(self, entries: Iterable[tuple[bytes, Original]]) -> None:
+        """Contents that this worker stored in a run before, whose records are not settled: be they stored elsewhere."""
+        for digest, entry in entries:
+            if digest not in self._unsettled and not self._has(digest):
+                self._unsettled[digest] = entry
+                self._new.append((digest, entry))
 
     def find(self, digest: bytes) -> Original | None:
         """Where a content was stored whose record is settled."""

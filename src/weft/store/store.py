@@ -136,8 +136,7 @@ class Store:
         for path, name in cut_back(self._folder, marks, self._worker):
             self._rolled.append((0, Growing(final_path(path), name, left=marks[name])))
             if path.parent.name == "pages":
-                for digest, first in left_contents(path):
-                    self.contents.first(digest, first.id, first.url, first.wall)
+                self.contents.take_up(left_contents(path))
         self.contents.mark(0)  # settled with what is sealed
 
     def mark(self) -> dict[str, Mark]:

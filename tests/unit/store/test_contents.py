@@ -181,6 +181,18 @@ def no_log(log: Path, _index: Path) -> None:
     log.unlink()
 
 
+def test_content__that_was_left_unsettled_is_counted_though_another_has_it_by_now(tmp_path: Path) -> None:
+    """The worker that stored it was killed; the other one settled its own meanwhile."""
+    one, two = Contents(tmp_path, 0, SECRET), Contents(tmp_path, 1, SECRET)
+    fill(one, range(5))
+    fill(two, range(10, 12))
+    two.take_up((digest(number), entry(number)) for number in (0, 1, 10, 20))
+    two.mark(2)
+    two.settle(2)
+    assert (one.copies, two.copies) == (0, 2)
+    assert len(two) == 5 + 5
+
+
 @pytest.mark.parametrize(
     ("damage", "least"),
     [(cut, 2999), (garbled, 1000), (other_boot, 3000), (no_index, 3000), (short_index, 3000), (no_log, 0)],
