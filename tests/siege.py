@@ -266,6 +266,7 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]], **more: A
     shared = open_frontier(out)
     shared.prepare(2, Limits(max_pages=None))
     waiting = list(dooms)
+    alone = not any(point.endswith("Worker.finish") for point, *_ in dooms)  # nobody is done before all are
     died: list[str] = []
     held: list[int] = []  # the first worker, until the second has died: else it might be done with all before
 
@@ -280,7 +281,7 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]], **more: A
                 with suppress(ProcessLookupError):  # a death of its own is counted, and shows
                     os.kill(pid, signal.SIGCONT)
         process = nursery().popen(command)
-        if number == 0 and waiting:
+        if number == 0 and waiting and alone:
             held.append(process.pid)
             os.kill(process.pid, signal.SIGSTOP)
         return process

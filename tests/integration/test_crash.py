@@ -95,10 +95,10 @@ POINTS = [
     ),
     pytest.param(f"{GLOBAL}.exchange", 3, "after", id="handed over, orders not taken in"),
     pytest.param(
-        "weft.frontier.local.exchanges:Exchanges.obey",
+        "weft.frontier.local.exchanges:Exchanges._take_notice",
         2,
         "after",
-        id="orders taken in, not committed",
+        id="orders half taken in, not committed",
         marks=pytest.mark.soak,
     ),
     pytest.param("weft.store.sealing:_to_parquet", 1, "before", id="before sealing a part", marks=pytest.mark.soak),
