@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from typing import Any
+from unittest import mock
 
 import msgspec
 import pytest
@@ -849,6 +850,25 @@ def test_obey__a_second_pass_is_made_once(make: Any) -> None:
     assert frontier.schedule.aside == 1
     frontier.exchanges.obey(Orders(second_pass=2))
     assert frontier.schedule.aside == 0
+
+
+@pytest.mark.parametrize("hears", [False, True])
+def test_site__that_is_given_up_has_its_pages_looked_at_only_where_somebody_hears(make: Any, *, hears: bool) -> None:
+    """There may be tens of thousands of them, and all of them are refused between two awaits."""
+    frontier = make(politeness=NO_WAIT, retries=Retries(retry_pauses=()))
+    for number in range(300):
+        frontier.add_seed(f"http://dead.example/{number}")
+    heard: list[str] = []
+    if hears:
+        frontier.discovery.on_refused = lambda entry, _reason, _special: heard.append(entry.url)
+    for second_pass in range(2):
+        frontier.exchanges.obey(Orders(second_pass=second_pass))
+        visit = frontier.visit()
+        with mock.patch.object(frontier.pages.log, "entry", wraps=frontier.pages.log.entry) as looked:
+            frontier.failed(visit.site)
+        frontier.leave(visit)
+    assert frontier.discovery.refused[Reason.SITE_FAILED] == 300
+    assert looked.call_count == len(heard) == (300 if hears else 0)
 
 
 def test_obey__an_old_second_pass_lets_nothing_in(make: Any) -> None:

@@ -249,8 +249,7 @@ class LocalFrontier:
         self.sites.changed.add(site.number)
         self.ranking.pass_over(site.number)
         if site.second_chance:
-            for page in self.pages.drain(site.number):
-                self._refuse(page, Reason.SITE_FAILED)
+            self._refuse_all(self.pages.drain(site.number), Reason.SITE_FAILED)
         elif site.failures <= len(self._pauses):
             return self._pauses[site.failures - 1]
         else:
@@ -285,8 +284,18 @@ class LocalFrontier:
 
     def _refuse(self, page: PageNumber, reason: Reason) -> None:
         """A page whose turn had come is not fetched, by a rule."""
-        self.pages.refuse((page,), reason.value)
-        self.discovery.tell_refused(self.pages.log.entry(page), reason, self.specials.get(page))
-        if self.specials.of:
-            self.specials.over(page)
-        self.ranking.over(page, fetched=False)
+        self._refuse_all([page], reason)
+
+    def _refuse_all(self, pages: list[PageNumber], reason: Reason) -> None:
+        """The same for many. A site may have tens of thousands: they are looked at one by one only where an application
+        hears of each.
+        """
+        self.pages.refuse(pages, reason.value)
+        self.discovery.refused[reason] += len(pages)
+        if self.discovery.on_refused is not None:
+            for page in pages:
+                self.discovery.tell(self.pages.log.entry(page), reason, self.specials.get(page))
+        for page in pages:
+            if self.specials.of:
+                self.specials.over(page)
+            self.ranking.over(page, fetched=False)
