@@ -107,11 +107,6 @@ class Discovery:
         """Count on from an earlier run."""
         self.refused.update({Reason.named(name): count for name, count in counts.items()})
 
-    def tell_refused(self, entry: Entry, reason: Reason, special: Special | None) -> None:
-        """A page whose turn had come is not fetched, by a rule: it counts with those that never stood here."""
-        self.refused[reason] += 1
-        self.tell(entry, reason, special)
-
     def tell(self, entry: Entry, reason: Reason, special: Special | None) -> None:
         """Tell the application that something is refused, where there is one."""
         if self.on_refused is not None:

@@ -233,11 +233,7 @@ class LocalFrontier:
         """
         self.names.deny(site)
         self.ranking.pass_over(site.number)
-        for page in self.pages.forget(site.number):
-            self.discovery.tell_refused(self.pages.log.entry(page), Reason.DNS_NOT_FOUND, self.specials.get(page))
-            if self.specials.of:
-                self.specials.over(page)
-            self.ranking.over(page, fetched=False)
+        self._turn_away(self.pages.forget(site.number), Reason.DNS_NOT_FOUND)
 
     # Failures of a whole site.
 
@@ -287,11 +283,16 @@ class LocalFrontier:
         self._refuse_all([page], reason)
 
     def _refuse_all(self, pages: list[PageNumber], reason: Reason) -> None:
-        """The same for many. A site may have tens of thousands: they are looked at one by one only where an application
-        hears of each.
-        """
+        """The same for many."""
         self.pages.refuse(pages, reason.value)
-        self.discovery.refused[reason] += len(pages)
+        self._turn_away(pages, reason)
+
+    def _turn_away(self, pages: list[PageNumber], reason: Reason) -> None:
+        """Pages are not fetched. A site may have tens of thousands: they are looked at one by one only where an
+        application hears of each.
+        """
+        if pages:
+            self.discovery.refused[reason] += len(pages)
         if self.discovery.on_refused is not None:
             for page in pages:
                 self.discovery.tell(self.pages.log.entry(page), reason, self.specials.get(page))
