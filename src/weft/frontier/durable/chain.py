@@ -4,7 +4,7 @@ since then, and the log that grows.
 A frontier begins with a log of number 0. When a log has grown enough it is closed (`frontier-00003.log`) and the next
 one begins, under the same name as ever (`frontier.log`). What was closed is folded into a checkpoint
 (`frontier-00004.checkpoint`: everything before log 4), which has all that may still change as tables. What does not
-change is in segments that checkpoints share (`frontier-00004.pages`, `.robots`, `.edges`). A checkpoint has its name
+change is in segments that checkpoints share (`frontier-00004.pages`, `.robots`, `.edges`, `.shelf`). A checkpoint has its name
 when all of it is on disk; only then may what it stands for be removed. Numpy is not loaded: most need no tables.
 """
 
@@ -43,7 +43,7 @@ MANIFEST = "manifest"
 NOTHING = 3  # the exit code of a process that found nothing to make a checkpoint of
 TOLD = 2  # the exit code of a process that could make no checkpoint, and has said why
 _MOST = 1 << 30  # bytes that are read in one go
-_NUMBERED = re.compile(r"-(\d{5,})\.(log|checkpoint|pages|robots|edges)(\.new)?$")
+_NUMBERED = re.compile(r"-(\d{5,})\.(log|checkpoint|pages|robots|edges|shelf)(\.new)?$")
 
 
 class Sum(msgspec.Struct, omit_defaults=True, frozen=True):
@@ -57,7 +57,7 @@ class Segment(msgspec.Struct, omit_defaults=True, frozen=True):
     """A file that checkpoints share: it is written once."""
 
     number: int
-    kind: str  # pages, robots or edges
+    kind: str  # pages, robots, edges or shelf
     length: int
     checksum: int
     changed: int  # nanoseconds: when
@@ -69,7 +69,8 @@ class Manifest(msgspec.Struct, omit_defaults=True):
 
     number: int = 0  # the first log that is not in it
     life: int = 0
-    pages: int = 0
+    pages: int = 0  # numbers that were given so far
+    first: int = 0  # the first page that is in it; what was before is on the shelf
     files: dict[str, Sum] = {}
     segments: list[Segment] = []
     agents: list[str] = []  # whose crawl-delays are known, in the order of their codes

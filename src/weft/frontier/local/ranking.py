@@ -120,7 +120,7 @@ class Ranking:
             self._keys[:out] = array("Q", links)
             self._look_up()
             _follow_at(self._seen.address, self._heaps.address, self._address, self._rule, page, out, self._scored)
-            if not self._holdings.alone:
+            if self._holdings.tells:
                 self._tell_others(page, links, self._numbers[:out].tolist(), out)
             if self._every is None:
                 self._changed.frombytes(self._octets[: 4 * out])
@@ -157,7 +157,7 @@ class Ranking:
 
     def _tell_others(self, page: int, links: Iterable[int], numbers: list[int], out: int) -> None:
         """Tell the workers of pages that are not known here what the links of a page mean for their scores."""
-        told = [key for key, number in zip(links, numbers, strict=True) if number < 0 and self._holdings.tells(key)]
+        told = [key for key, number in zip(links, numbers, strict=True) if number < 0 and self._holdings.told(key)]
         if not told:
             return
         before, gain = self._elsewhere(told[0], page, out)
@@ -236,7 +236,7 @@ class Ranking:
         self._look_up()
         self._score_new(page, out)
         numbers = np.array([self._seen.find(key) for key in links], np.int64)
-        if not self._holdings.alone:
+        if self._holdings.tells:
             self._tell_others(page, links, numbers.tolist(), out)
         numbers = numbers[numbers >= 0]
         if self._rule == PYTHON:
