@@ -133,8 +133,13 @@ class Shelving:
     # Mail.
 
     def gather(self, notices: dict[str, list[Notice]], commit: Commit) -> None:
-        """Take what is for groups on the shelf out of some notices; it is part of a commit."""
-        index = self.index
+        """Take what is for groups on the shelf out of some notices; it is part of a commit. What is for groups that came
+        back since it was found is taken in.
+        """
+        index, ours = self.index, self._parts.holdings.groups
+        for group in [group for group in notices if group in ours]:
+            for notice in notices.pop(group):
+                self._take_notice(notice)
         keys = {group: self._key_of(group) for group in notices}
         newest = -float(self._seen.arrays.counts[0])
         for group in [group for group in notices if index.has(keys[group])]:
