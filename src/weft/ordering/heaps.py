@@ -175,8 +175,7 @@ def push_all(heaps: Heaps, sites: NDArray[np.int32], pages: NDArray[np.int32]) -
 
 @uncounted
 def stand_all(heaps: Heaps, sites: NDArray[np.int32], waits: NDArray[np.bool_], first: int) -> None:
-    """Give sites that have no pages all those that wait, at once; `sites` has the site of each page from the `first` on.
-    """
+    """Give sites that have no pages all those that wait, at once; `sites` has that of each page from the `first` on."""
     for page in range(waits.size):
         if waits[page]:
             heaps.length[sites[page]] += 1

@@ -4,8 +4,9 @@ since then, and the log that grows.
 A frontier begins with a log of number 0. When a log has grown enough it is closed (`frontier-00003.log`) and the next
 one begins, under the same name as ever (`frontier.log`). What was closed is folded into a checkpoint
 (`frontier-00004.checkpoint`: everything before log 4), which has all that may still change as tables. What does not
-change is in segments that checkpoints share (`frontier-00004.pages`, `.robots`, `.edges`, `.shelf`). A checkpoint has its name
-when all of it is on disk; only then may what it stands for be removed. Numpy is not loaded: most need no tables.
+change is in segments that checkpoints share (`frontier-00004.pages`, `.robots`, `.edges`, `.shelf`). A checkpoint has
+its name when all of it is on disk; only then may what it stands for be removed. Numpy is not loaded: most need no
+tables.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -364,12 +365,13 @@ def remove_stale(path: Path, chain: Chain) -> None:
             each.unlink()
 
 
-def remains(path: Path) -> Iterator[Path]:
-    """Every file of a damaged frontier in which pages may be found, the oldest first."""
+def remains(path: Path, kinds: Sequence[str] = ("pages", "log")) -> Iterator[Path]:
+    """Every file of a damaged frontier in which pages may be found, the oldest first; or those of other kinds."""
     found = sorted(set(_numbered(path)))
-    for kind in ("pages", "log"):
+    for kind in kinds:
         yield from (sibling(path, number, each) for number, each in found if each == kind)
-    yield path
+    if "log" in kinds:
+        yield path
 
 
 def records_left(path: Path, *, pages: bool = False) -> Iterator[Whole]:

@@ -22,8 +22,8 @@ from weft.errors import WeftError
 from weft.frontier.durable import past
 from weft.frontier.durable.log import Commit, FrontierLog
 from weft.frontier.durable.past import GONE, Past, Scores
-from weft.frontier.shared.contract import Batch, Found, Gain, Notice, Parcel
-from weft.urls import registered_domain, site_of
+from weft.frontier.shared.contract import Batch, Parcel
+from weft.urls import registered_domain
 
 PENDING, DONE, REFUSED, RETRY = range(4)  # where a page stands
 _FORMAT = 2
@@ -71,7 +71,6 @@ class Pages(NamedTuple):
     steps: NDArray[np.uint8]
 
 
-_notices = msgspec.msgpack.Decoder(list[Notice]).decode
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Content).decode
 
@@ -167,11 +166,13 @@ class Estate(Past):
 
     def parcels(self, *, made_at: float) -> Iterator[Parcel]:
         """A parcel for each group, those included that are on the shelf."""
-        for group, content in self.shelf():
+        from weft.frontier.durable.on_shelf import on_shelf, with_mail  # which makes parcels of what is there
+
+        for group, content in on_shelf(self, self._log):
             content.clean, content.made_at = self.clean, made_at
             yield Parcel(group, _pending(content), packed(content))
         leaving = {group.group: group.key for group in self.leaving}
-        mail = self._mail({*leaving.values()})
+        mail = self.letters({*leaving.values()})
         for parcel in self._here([*self.groups, *leaving], made_at):
             letters = mail.get(leaving.get(parcel.group, -1))
             if letters is None:
@@ -179,33 +180,6 @@ class Estate(Past):
             else:
                 content = with_mail(unpacked(parcel.content), letters)
                 yield Parcel(parcel.group, _pending(content), packed(content))
-
-    def shelf(self) -> Iterator[tuple[str, Content]]:
-        """The groups on the shelf, but for those that are on the way there."""
-        if self._log.base is None or not self.shelved:
-            return
-        from weft.frontier.durable.putting_away import decoded  # it makes parcels as we do
-        from weft.frontier.durable.shelf import MAIL, WHOLE, Shelf
-
-        returned: dict[int, int] = {}
-        for key, upto in self.returned:
-            returned[key] = max(upto, returned.get(key, 0))
-        since = self._mail()
-        for key, pieces in Shelf(self._log.base).groups():
-            counts = [piece for piece in pieces if piece.checkpoint > returned.get(key, -1)]
-            whole = next((decoded(piece.data) for piece in counts if piece.kind == WHOLE), None)
-            letters = [notice for piece in counts if piece.kind == MAIL for notice in _notices(piece.data)]
-            letters += since.get(key, [])
-            if whole is not None:
-                yield whole.group, with_mail(whole.content, letters)
-
-    def _mail(self, keys: set[int] | None = None) -> dict[int, list[Notice]]:
-        """Mail that is in no run yet, by the keys of groups: of all, or of some."""
-        found: dict[int, list[Notice]] = {}
-        for key, data in self.mail:
-            if keys is None or key in keys:
-                found.setdefault(key, []).extend(_notices(data))
-        return found
 
     def _here(self, groups: list[str], made_at: float) -> Iterator[Parcel]:
         """A parcel for each of some groups whose pages are in logs and segments."""
@@ -230,7 +204,9 @@ class Estate(Past):
         entries: list[Any] = [self._log.entry(page) for page in (pages + self.first).tolist()]
         urls, vias, _sites, depths, kinds, steps = zip(*entries, strict=True) if entries else ((),) * 6
         state = self._where[pages]
-        retries = [(place, *self.retries[self.first + int(pages[place])]) for place in np.flatnonzero(state == RETRY).tolist()]
+        retries = [
+            (place, *self.retries[self.first + int(pages[place])]) for place in np.flatnonzero(state == RETRY).tolist()
+        ]
         content = Content(
             [SiteParcel(self.names[site], self.states.get(site, b""), self.robots_of(site)) for site in sites],
             clean=self.clean,
@@ -263,52 +239,3 @@ class Estate(Past):
 def _pending(content: Content) -> int:
     state = np.frombuffer(content.state, np.uint8)
     return int(np.count_nonzero((state == PENDING) | (state == RETRY)))
-
-
-def with_mail(content: Content, notices: list[Notice]) -> Content:
-    """A group with what was told of it: links are pages that wait, unless they are known.
-
-    >>> links = [Found("http://a.example/x", 1, 2, 7), Found("http://a.example/x", 1, 3, 8)]
-    >>> pages_of(with_mail(Content([SiteParcel("a.example")]), links)).urls
-    ['http://a.example/x']
-    """
-    if not notices:
-        return content
-    urls, site, via, depth, kind, state, scores, steps = pages_of(content)
-    special = {place: data for place, data in content.requests}
-    known = {(url, special.get(place, b"")): place for place, url in enumerate(urls)}
-    places = {each.name: place for place, each in enumerate(content.sites)}
-    state, worth = state.copy(), [*scores.tolist()]
-    rows = list[tuple[str, int, int, int, int, int]]()
-    for notice in notices:
-        if isinstance(notice, Found):
-            name = site_of(notice.url)
-            if name not in places:
-                places[name] = len(content.sites)
-                content.sites.append(SiteParcel(name))
-            which = (notice.url, notice.special)
-            place = known.get(which)
-            if place is None:
-                place = known[which] = len(urls) + len(rows)
-                rows.append((notice.url, places[name], notice.via, notice.depth, notice.kind, notice.steps))
-                worth.append(notice.score or 0.0)
-                if notice.special:
-                    content.requests.append((place, notice.special))
-            elif notice.again and place < len(urls) and state[place] == DONE:
-                state[place] = PENDING
-            if len(scores) or not urls:
-                worth[place] += notice.gain
-        elif isinstance(notice, Gain) and (place := known.get((notice.url, b""))) is not None and len(worth) > place:
-            worth[place] += notice.amount
-    if rows:
-        new = list(zip(*rows, strict=True))
-        content.urls = "\n".join([*urls, *new[0]]).encode()
-        content.site = site.tobytes() + np.array(new[1], np.int32).tobytes()
-        content.via = via.tobytes() + np.array(new[2], np.uint64).tobytes()
-        content.depth = depth.tobytes() + np.array(new[3], np.uint16).tobytes()
-        content.kind = kind.tobytes() + np.array(new[4], np.uint8).tobytes()
-        content.steps = steps.tobytes() + np.array(new[5], np.uint8).tobytes()
-    content.state = state.tobytes() + bytes(len(rows))
-    if len(scores) or not urls:
-        content.scores = np.array(worth, np.float64).tobytes() if any(worth) or len(scores) else b""
-    return content

@@ -20,6 +20,7 @@ from weft.frontier.durable.memory import unpacked_robots, with_cookies
 from weft.frontier.durable.records import Shelved as ShelvedGroup
 from weft.frontier.durable.shelved import ROW as SHELVED
 from weft.frontier.durable.shelved import Shelved
+from weft.frontier.shared.contract import Notice
 from weft.model import FIRST_REQUISITE
 from weft.urls import registered_domain
 
@@ -281,6 +282,14 @@ class Past:
             self._jars.pop(number, None)
             self.robots_since.pop(number, None)
 
+    def letters(self, keys: Collection[int] | None = None) -> dict[int, list[Notice]]:
+        """Mail that is in no run yet, by the keys of groups: of all, or of some."""
+        found: dict[int, list[Notice]] = {}
+        for key, data in self.mail:
+            if keys is None or key in keys:
+                found.setdefault(key, []).extend(msgspec.msgpack.decode(data, type=list[Notice]))
+        return found
+
     def forget(self, number: int) -> None:
         """A site is on the shelf with all that is known of it: its number stands for it no more."""
         self.left.add(number)
@@ -376,9 +385,7 @@ class Scores:
         return scores
 
 
-def still_needed(
-    redirects: NDArray[np.uint32], pending: NDArray[np.bool_], first: int = 0
-) -> NDArray[np.uint32]:
+def still_needed(redirects: NDArray[np.uint32], pending: NDArray[np.bool_], first: int = 0) -> NDArray[np.uint32]:
     """Those of some redirects by which pending pages were found, or what led to these; in their order. `pending` begins
     with the first page that is known.
     """

@@ -120,7 +120,9 @@ class PuttingAway:
                 found[name] = rows[name][chosen]
             found["length"] = (ends - starts)[chosen]
             view, begins = memoryview(texts), starts[chosen].tolist()
-            parts = [view[begin : begin + length] for begin, length in zip(begins, found["length"].tolist(), strict=True)]
+            parts = [
+                view[begin : begin + length] for begin, length in zip(begins, found["length"].tolist(), strict=True)
+            ]
             where = bucket_of[found["group"]]
             for bucket in np.unique(where).tolist():
                 ours = np.flatnonzero(where == bucket)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,7 +94,7 @@ def _blocks(pieces: Iterable[Pieces]) -> Iterator[Pieces]:
         number = (np.cumsum(lengths) - lengths) // _BLOCK
         bounds = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(some.table)]
         ends = np.concatenate([[0], np.cumsum(some.table["length"], dtype=np.int64)])
-        for begin, end in zip(bounds, bounds[1:], strict=False):
+        for begin, end in pairwise(bounds):
             if end > begin:
                 yield Pieces(some.table[begin:end], some.data[ends[begin] : ends[end]])
 
@@ -159,6 +161,38 @@ def to_join(runs: Sequence[Segment], size: int) -> list[Segment]:
 # Reading.
 
 
+def pieces_left(path: Path) -> Iterator[Piece]:
+    """Every piece that can be read of a run that may be damaged."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        index = _index_of(file.fileno(), size)
+        for where in () if index is None else index:
+            block = _block_of(file.fileno(), where)
+            for about, data in zip(block.table, _split(block), strict=True) if block is not None else ():
+                yield Piece(int(about["kind"]), int(about["checkpoint"]), bytes(data))
+
+
+def _index_of(file: int, size: int) -> NDArray[Any] | None:
+    """The index of a run, if it is whole."""
+    foot = os.pread(file, _FOOT.size, max(0, size - _FOOT.size))
+    if len(foot) == _FOOT.size:
+        magic, checksum, blocks, at = _FOOT.unpack(foot)
+        index = os.pread(file, blocks * _INDEX.itemsize, at) if magic == _MAGIC else b""
+        if index and isal_zlib.crc32(index) == checksum:
+            return np.frombuffer(index, _INDEX)
+    return None
+
+
+def _block_of(file: int, where: Any) -> Pieces | None:
+    """A block of a run, if it is whole."""
+    packed = os.pread(file, int(where["length"]), int(where["at"]))
+    if len(packed) != where["length"] or isal_zlib.crc32(packed) != where["checksum"]:
+        return None
+    data = zstandard.ZstdDecompressor().decompress(packed)
+    rows = int.from_bytes(data[:4], "little")
+    return Pieces(np.frombuffer(data, PIECE, rows, 4), data[4 + rows * PIECE.itemsize :])
+
+
 class Shelf:
     """The runs of a checkpoint, the oldest first; the checkpoint has them open."""
 
@@ -213,20 +247,13 @@ class Shelf:
             yield self._block(segment, file, index[place])
 
     def _index(self, segment: Segment) -> NDArray[Any]:
-        file = self._base.segment(segment)
-        foot = os.pread(file, _FOOT.size, segment.length - _FOOT.size)
-        if len(foot) == _FOOT.size:
-            magic, checksum, blocks, at = _FOOT.unpack(foot)
-            index = os.pread(file, blocks * _INDEX.itemsize, at) if magic == _MAGIC else b""
-            if index and isal_zlib.crc32(index) == checksum:
-                return np.frombuffer(index, _INDEX)
-        raise damaged("it is not as it was written", sibling(self._base.log, segment.number, segment.kind))
+        index = _index_of(self._base.segment(segment), segment.length)
+        if index is None:
+            raise damaged("it is not as it was written", sibling(self._base.log, segment.number, segment.kind))
+        return index
 
     def _block(self, segment: Segment, file: int, where: Any) -> Pieces:
-        packed = os.pread(file, int(where["length"]), int(where["at"]))
-        if len(packed) != where["length"] or isal_zlib.crc32(packed) != where["checksum"]:
+        block = _block_of(file, where)
+        if block is None:
             raise damaged("it is not as it was written", sibling(self._base.log, segment.number, segment.kind))
-        data = zstandard.ZstdDecompressor().decompress(packed)
-        rows = int.from_bytes(data[:4], "little")
-        end = 4 + rows * PIECE.itemsize
-        return Pieces(np.frombuffer(data, PIECE, rows, 4), data[end:])
+        return block

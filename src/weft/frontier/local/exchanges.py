@@ -109,6 +109,11 @@ class Exchanges:
         return self._parts.schedule.pending + (0 if self.shelving is None else self.shelving.pending)
 
     @property
+    def known(self) -> int:
+        """Pages that are known, those on the shelf included."""
+        return len(self._parts.pages) if self.shelving is None else self.shelving.known
+
+    @property
     def aside(self) -> int:
         """Sites that were set aside; of a group on the shelf they count as one."""
         return self._parts.schedule.aside + (0 if self.shelving is None else self.shelving.aside)

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from weft.clock import Clock
 from weft.frontier.durable.log import FrontierLog
 from weft.frontier.durable.pauses import Pauses
 from weft.frontier.keyed import Keyed
+from weft.frontier.local.bounds import Bound
 from weft.frontier.local.discovery import Discovery
 from weft.frontier.local.holdings import Holdings
 from weft.frontier.local.pages import Pages
@@ -49,13 +49,6 @@ CAPACITY = 1 << 27  # pages that a worker can know at a time
 _NUMBERS = (1 << 31) - 2  # that can be given to pages, where most of these are on the shelf
 _SITES = 1 << 28  # and to sites
 Note = Callable[[UrlId, str], None]
-
-
-class Bound(NamedTuple):
-    """How much a worker knows at a time; the rest is on the shelf."""
-
-    pages: int  # numbers of pages, from the first that is in use to the last
-    sites: int  # numbers of sites, likewise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

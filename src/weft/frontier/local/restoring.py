@@ -112,9 +112,7 @@ def stand(
     for place in delayed:
         tries, wall = past.retries[first + place]
         sites.begun[site_of[place]] = True
-        pages.due.put(
-            PageNumber(first + place), SiteNumber(int(site_of[place])), max(now, wall - offset), tries
-        )
+        pages.due.put(PageNumber(first + place), SiteNumber(int(site_of[place])), max(now, wall - offset), tries)
     waiting[delayed] = False
     stand_all(pages.heaps.arrays, site_of, waiting, first)
     waiting[delayed] = True

@@ -27,6 +27,7 @@ PENDING = 5  # pages of theirs that may be visited
 MAIL = 6  # notices for them
 WORK = 7  # rows with something to do
 SET_ASIDE = 8  # groups with a site that was set aside
+PAGES = 9  # that are known of groups on the shelf
 
 
 class Arrays(NamedTuple):
@@ -52,7 +53,7 @@ class ShelfIndex:
     def __init__(self) -> None:
         kinds = (np.uint64, np.uint32, np.uint32, np.uint32, np.uint32, np.uint32, np.float64, np.float64, np.uint8)
         columns = [reserve(MOST, kind) for kind in (*kinds, np.uint32)]
-        self.arrays = Arrays(*columns, reserve(4 * MOST, np.uint32), np.zeros(9, np.int64))
+        self.arrays = Arrays(*columns, reserve(4 * MOST, np.uint32), np.zeros(10, np.int64))
         self.arrays.counts[PLACES] = _FIRST
         self._table = table_of(self.arrays)
         self._address = address_of(self._table)
@@ -70,9 +71,7 @@ class ShelfIndex:
         """The row of a key, or -1."""
         return _find_at(self._address, _signed(key))
 
-    def put(
-        self, key: int, *, log: int, pending: int, pages: int, worth: float, at: float, flags: int = AWAY
-    ) -> None:
+    def put(self, key: int, *, log: int, pending: int, pages: int, worth: float, at: float, flags: int = AWAY) -> None:
         """A group is put away by a commit that is in a log."""
         _put_at(self._address, _signed(key), log, pending, pages, worth, at, flags)
 
@@ -119,6 +118,7 @@ def _count(index: Arrays, row: int, sign: int) -> None:
     flags = index.flags[row]
     index.counts[GROUPS] += sign * (flags & AWAY)
     index.counts[PENDING] += sign * np.int64(index.pending[row])
+    index.counts[PAGES] += sign * np.int64(index.pages[row])
     index.counts[MAIL] += sign * np.int64(index.mail[row])
     index.counts[SET_ASIDE] += sign * ((flags & ASIDE) >> 1)
     if index.pending[row] > 0 or index.mail[row] > 0:
@@ -196,9 +196,7 @@ def _away_at(address: int, key: int) -> bool:
 
 
 @compiled
-def _put_at(
-    address: int, key: int, log: int, pending: int, pages: int, worth: float, at: float, flags: int
-) -> None:
+def _put_at(address: int, key: int, log: int, pending: int, pages: int, worth: float, at: float, flags: int) -> None:
     index = index_at(address)
     row = _row(index, np.uint64(key))
     _count(index, row, -1)

@@ -22,14 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled import release
-from weft.frontier.durable.past import Past
-from weft.frontier.durable.putting_away import Whole, decoded
+from weft.frontier.durable.past import GONE, Past
+from weft.frontier.durable.putting_away import Whole, decoded, floor
 from weft.frontier.durable.records import Commit, Shelved
 from weft.frontier.durable.shelf import MAIL, WHOLE, Shelf
 from weft.frontier.durable.shelved import ASIDE, AWAY, NOTHING
 from weft.frontier.local import shelf_index
 from weft.frontier.local.arrivals import Arrivals
-from weft.frontier.local.parts import Bound, Parts
+from weft.frontier.local.bounds import Bound
+from weft.frontier.local.parts import Parts
 from weft.frontier.local.seen import SHARDS, give_up, mark_sites, sweep
 from weft.frontier.local.shelf_index import ShelfIndex
 from weft.frontier.shared.contract import Found, Notice, RobotsBrought, RobotsWanted
@@ -60,9 +61,7 @@ class _Read(NamedTuple):
 class Shelving:
     """The shelf of one local frontier, which owns it."""
 
-    def __init__(
-        self, parts: Parts, bound: Bound, arrivals: Arrivals, take_notice: Callable[[Notice], None]
-    ) -> None:
+    def __init__(self, parts: Parts, bound: Bound, arrivals: Arrivals, take_notice: Callable[[Notice], None]) -> None:
         self._parts = parts
         self._bound = bound
         self._arrivals = arrivals
@@ -76,6 +75,7 @@ class Shelving:
         self._log = 0  # the log that the next commit is in
         self._first = 0  # page in use
         self._first_site = 0
+        self._dead = 0  # numbers that stand for no page any more
         self._swept = SHARDS  # shards of URL-seen without pages that are gone
         self._make_room = False
         self._second: set[int] = set()  # keys of groups whose sites get a second chance
@@ -104,6 +104,11 @@ class Shelving:
         return self.index.counts[shelf_index.PENDING] + self.index.counts[shelf_index.MAIL]
 
     @property
+    def known(self) -> int:
+        """Pages that are known, here and there."""
+        return int(self._seen.arrays.counts[0]) - self._dead + self.index.counts[shelf_index.PAGES]
+
+    @property
     def aside(self) -> int:
         """Groups on the shelf that have a site which was set aside."""
         return self.index.counts[shelf_index.SET_ASIDE]
@@ -112,6 +117,11 @@ class Shelving:
     def work(self) -> bool:
         """Is there something on the shelf that can be done without a second pass?"""
         return self.index.counts[shelf_index.WORK] > 0 or bool(self._read)
+
+    @property
+    def in_use(self) -> int:
+        """Numbers of pages, from the first that is in use to the last."""
+        return int(self._seen.arrays.counts[0]) - self._first
 
     def has(self, group: str) -> bool:
         """Is a group on the shelf?"""
@@ -127,14 +137,15 @@ class Shelving:
         """Take up what the files of a run before say."""
         self.index.load(past.shelved.rows())
         self._began_in = log
-        self._first = past.first
+        self._first = floor(past)
+        self._dead = past.first + int(np.count_nonzero(past.sites() == GONE))
         self._first_site = next((number for number, name in enumerate(past.names) if name), len(past.names))
 
     # Mail.
 
     def gather(self, notices: dict[str, list[Notice]], commit: Commit) -> None:
-        """Take what is for groups on the shelf out of some notices; it is part of a commit. What is for groups that came
-        back since it was found is taken in.
+        """Take what is for groups on the shelf out of some notices; it is part of a commit. What is for groups that
+        came back since it was found is taken in.
         """
         index, ours = self.index, self._parts.holdings.groups
         for group in [group for group in notices if group in ours]:
@@ -198,22 +209,25 @@ class Shelving:
         commit.unshelved, self._back = self._back, []
         self._sweep()
         seen, sites = self._seen.arrays, self._parts.sites
-        head, last = int(seen.counts[0]), len(sites.names)
-        pages, span = self._too_much(head - self._first, self._bound.pages)
-        more, _ = self._too_much(last - self._first_site, self._bound.sites)
+        used = self._used()
+        share = 1 - _KEEPS if self._make_room else 0.0  # of the numbers that are in use
+        if used > 1.0:
+            share = 1 - _KEEPS / used
         self._make_room = False
-        if not pages and not more:
+        if not share:
             return
-        chosen = self._choose(self._first + pages, self._first_site + more, capped=span < _FAR_TOO_MUCH)
+        first = self._first + int(share * (int(seen.counts[0]) - self._first))
+        first_site = self._first_site + int(share * (len(sites.names) - self._first_site))
+        chosen = self._choose(first, first_site, capped=used < _FAR_TOO_MUCH)
         if chosen:
             commit.shelved = self._put_away(chosen)
         self._give_back()
 
-    def _too_much(self, there: int, most: int) -> tuple[int, float]:
-        """How many numbers are too many, and how much of the bound is in use."""
-        if there > most:
-            return there - int(_KEEPS * most), there / most
-        return (int((1 - _KEEPS) * there) if self._make_room else 0), there / most
+    def _used(self) -> float:
+        """How much of the bound is in use."""
+        sites, rows = self._parts.sites, self.index.counts[shelf_index.ROWS]
+        pages, numbers = int(self._seen.arrays.counts[0]) - self._first, len(sites.names) - self._first_site
+        return self._bound.use(pages, numbers, sites.made, rows)
 
     def _choose(self, first: int, first_site: int, *, capped: bool) -> dict[str, list[SiteNumber]]:
         """Groups that have a page or a site before these, but for those that must stay."""
@@ -248,9 +262,7 @@ class Shelving:
         gone[numbers] = True
         waiting = self._forget_times(gone)
         offset = self._clock.wall() - now
-        about = {
-            group: self._about(group, members, waiting, now, offset) for group, members in chosen.items()
-        }
+        about = {group: self._about(group, members, waiting, now, offset) for group, members in chosen.items()}
         special = [page for page in parts.specials.of if gone[heaps.owner[page]]]
         clear_all(heaps, np.array(numbers, np.int32))
         counts = np.zeros(len(gone), np.int32)
@@ -263,6 +275,7 @@ class Shelving:
         shelved = []
         for group, members in chosen.items():
             pages = int(counts[members].sum())
+            self._dead += pages
             key, pending, worth, at, aside = about[group]
             shelved.append(Shelved(key, group, members, pending, pages, worth, at, aside))
             flags = AWAY | (ASIDE if aside else 0)
@@ -327,7 +340,16 @@ class Shelving:
         for array in (seen.key, heaps.score, heaps.position, heaps.owner):
             if array.size > 1:
                 release(array, 0, self._first)
-        by_site = (heaps.block, heaps.size_class, heaps.length, heaps.ready, heaps.at, seen.found, seen.most, sites.begun)
+        by_site = (
+            heaps.block,
+            heaps.size_class,
+            heaps.length,
+            heaps.ready,
+            heaps.at,
+            seen.found,
+            seen.most,
+            sites.begun,
+        )
         for array in by_site:
             release(array, 0, self._first_site)
 
@@ -364,7 +386,7 @@ class Shelving:
         if len(rows) > most:
             rows = rows[np.argpartition(-index.worth[rows], most - 1)[:most]]
         rows = rows[np.argsort(-index.worth[rows], kind="stable")]
-        room = self._bound.pages - (int(self._seen.arrays.counts[0]) - self._first)
+        room = self._bound.room(self._used())
         sizes = np.cumsum(index.pages[rows].astype(np.int64) + index.mail[rows])
         fit = int(np.searchsorted(sizes, room, side="right"))
         if fit == 0:

@@ -1,0 +1,426 @@
+"""A worker that puts groups away crawls what one crawls that has room for everything; a crash at any step costs
+nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+import pytest
+from tests.unit.frontier.conftest import Make, parsed
+from tests.unit.frontier.test_parcels import comparable, contents, one_of_each
+
+from weft.clock import VirtualClock
+from weft.compiled import release, reserve
+from weft.errors import WeftError
+from weft.frontier.durable import checkpoint
+from weft.frontier.durable.checkpoint import fold
+from weft.frontier.durable.inspect import Ledger
+from weft.frontier.durable.log import FrontierLog
+from weft.frontier.durable.on_shelf import links_left, on_shelf
+from weft.frontier.durable.past import Past
+from weft.frontier.durable.shelf import BACK, MAIL, WHOLE, Pieces, Shelf, joined, pieces_of
+from weft.frontier.local import rolling
+from weft.frontier.local.bounds import Bound
+from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.politeness import Politeness
+from weft.frontier.shared.contract import Orders
+from weft.model import Reason
+from weft.ordering import ordering_named
+from weft.store.files import SETTLED
+
+POLITE = Politeness(wait=1.0, connections=4, per_visit=3, margin=0.0)
+SMALL = Bound(100, 60)
+GROUPS, PAGES = 30, 10
+
+
+class Folded:
+    """Stands for the process that makes a checkpoint: it is done at once."""
+
+    stdout = None
+
+    def __init__(self, command: list[str], **_more: Any) -> None:
+        self.returncode = 0 if fold(Path(command[3]), applied=int(command[4])) is not None else 3
+
+    def poll(self) -> int:
+        """It is done."""
+        return self.returncode
+
+    def kill(self) -> None:
+        """It has ended."""
+
+    def wait(self) -> None:
+        """It has ended."""
+
+
+class Folding:
+    """Stands for `subprocess`."""
+
+    DEVNULL = PIPE = -1
+    Popen = Folded
+
+
+class NotFolded(Folded):
+    """Stands for a process that is never done."""
+
+    def __init__(self, command: list[str], **_more: Any) -> None:
+        self.command = command
+
+    def poll(self) -> None:  # type: ignore[override]
+        """It is not done."""
+
+
+class NeverFolding(Folding):
+    """Stands for `subprocess` on a slow machine."""
+
+    Popen = NotFolded
+
+
+@pytest.fixture(autouse=True)
+def folding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints are made in this process, when they are asked for."""
+    monkeypatch.setattr(rolling, "subprocess", Folding)
+
+
+class Crawled(NamedTuple):
+    """What came of a crawl."""
+
+    done: list[str]
+    most: int  # numbers in use at a time
+    put_away: int
+    runs: int
+
+
+def links_of(url: str) -> list[str]:
+    """The links of a page, always the same."""
+    chance = random.Random(url)
+    return [
+        f"http://www.s{chance.randrange(GROUPS)}.example/p{chance.randrange(PAGES)}"
+        if chance.random() < 0.6
+        else f"/p{chance.randrange(PAGES)}"
+        for _ in range(8)
+    ]
+
+
+def visit_one(frontier: LocalFrontier, done: list[str]) -> bool:
+    """One visit; was there one? A page in twenty fails at first."""
+    visit = frontier.visit()
+    if visit is None:
+        return False
+    frontier.enter(visit, f"192.0.2.{visit.site.number % 200}")
+    while (turn := frontier.turn(visit)) is not None:
+        fails = turn.attempt == 1 and crc32(turn.url.encode()) % 20 == 0
+        if not fails:
+            links, _ = frontier.discovery.follow(visit.site, turn, parsed(turn.url, *links_of(turn.url)))
+            if frontier.ranking.scores:
+                frontier.ranking.visited(turn.page, links.keys)
+            done.append(turn.url)
+        frontier.settle(visit, turn, Reason.STATUS_5XX if fails else None)
+    frontier.leave(visit)
+    return True
+
+
+def commit(frontier: LocalFrontier) -> None:
+    """What a worker does once a second."""
+    frontier.commits.commit(marks={})
+    frontier.exchanges.obey(Orders(applied=1 << 62))
+
+
+def crawl(
+    make: Make, path: Path, ordering: str, bound: Bound | None, *, restarts: float = 0.0, seed: int = 0, after: int = 0
+) -> Crawled:
+    """Crawl to the end, restarting now and then behind a commit; or go on, `after` so many seconds."""
+    path.parent.mkdir(exist_ok=True)
+    clock, chance, done, most, runs = VirtualClock(1000.0 + after), random.Random(seed), list[str](), 0, 0
+
+    def begin() -> LocalFrontier:
+        frontier = make(
+            path=path,
+            clock=clock,
+            politeness=POLITE,
+            ordering=ordering_named(ordering),
+            bound=bound,
+            checkpoint_after=20_000,
+        )
+        frontier.commits.recover()
+        return frontier
+
+    frontier = begin()
+    if not len(frontier.pages):
+        frontier.add_seed("http://www.s0.example/p0")
+    last = put_away = 0
+    for step in range(100_000):
+        visited = visit_one(frontier, done)
+        if not visited:
+            clock.advance(0.3)
+        if clock.now() - last < 1.0 and step % 7:
+            continue
+        last = int(clock.now())
+        commit(frontier)
+        shelving = frontier.exchanges.shelving
+        if shelving is not None:
+            most = max(most, shelving.in_use)
+        if not visited and frontier.exchanges.idle:
+            break
+        if chance.random() < restarts:
+            put_away += 0 if shelving is None else shelving.put
+            frontier.close()
+            frontier, runs = begin(), runs + 1
+    else:
+        pytest.fail("the crawl does not end")
+    put_away += 0 if frontier.exchanges.shelving is None else frontier.exchanges.shelving.put
+    frontier.close()
+    return Crawled(done, most, put_away, runs)
+
+
+@pytest.mark.parametrize("ordering", ["breadth-first", "larger-sites-first", "opic"])
+@pytest.mark.parametrize("seed", range(3))
+def test_bounded__crawls_what_an_unbounded_one_does(make: Make, tmp_path: Path, ordering: str, seed: int) -> None:
+    """Every page once, whatever was put away and however often the worker was started again."""
+    expected = crawl(make, tmp_path / "all" / "frontier.log", ordering, None)
+    found = crawl(make, tmp_path / "some" / "frontier.log", ordering, SMALL, restarts=0.03 * seed, seed=seed)
+    assert Counter(found.done) == Counter(expected.done)
+    assert len(found.done) > 2 * SMALL.pages
+    assert found.put_away > GROUPS
+    assert found.most <= SMALL.pages
+    assert bool(found.runs) == bool(seed)
+
+
+def everything(path: Path) -> Iterator[tuple[str, str]]:
+    """Each page of a frontier's files, with its group."""
+    for group, content in contents(path).items():
+        for url in content.urls.decode().split("\n") if content.site else ():
+            yield group, url
+
+
+def test_crash__leaves_each_group_here_or_on_the_shelf(make: Make, tmp_path: Path) -> None:
+    """Whatever commits are lost, up to two, no page is in two places, and the crawl that goes on loses none."""
+    path = tmp_path / "run" / "frontier.log"
+    path.parent.mkdir()
+    expected = set(crawl(make, tmp_path / "all" / "frontier.log", "breadth-first", None).done)
+    clock, done, copies = VirtualClock(1000.0), list[str](), 0
+    frontier = make(path=path, clock=clock, politeness=POLITE, bound=SMALL, checkpoint_after=20_000)
+    frontier.add_seed("http://www.s0.example/p0")
+    settled: list[int] = []  # by commit: how much was done by then
+    for step in range(600):
+        if not visit_one(frontier, done):
+            clock.advance(0.3)
+        if step % 5:
+            continue
+        commit(frontier)
+        settled.append(len(done))
+        if step % 40 == 0 and len(settled) > SETTLED:
+            copies += 1
+            folder = tmp_path / f"copy{copies}"
+            shutil.copytree(path.parent, folder)
+            lost = drop_records(folder / "frontier.log", copies % (SETTLED + 1))
+            found = Counter(everything(folder / "frontier.log"))
+            assert max(found.values()) == 1, f"copy {copies}"
+            before = set(done[: settled[-1 - lost]])
+            after = crawl(make, folder / "frontier.log", "breadth-first", SMALL, after=int(clock.now()))
+            assert before | set(after.done) == expected, f"copy {copies}"
+            assert not before & set(after.done), f"copy {copies}"
+    frontier.close()
+    assert copies > 10
+
+
+def drop_records(path: Path, most: int) -> int:
+    """Cut the last records off a log, as a crash may; how many there were to be cut."""
+    log = FrontierLog(path, read_only=True)
+    with closing(log):
+        ends = [log.size, *(log.size for _ in log.good_part())]
+    lost = min(most, len(set(ends)) - 2)
+    if lost > 0:
+        with path.open("r+b") as file:
+            file.truncate(sorted(set(ends))[-1 - lost])
+    return max(lost, 0)
+
+
+def test_fold__that_dies_at_any_write_is_made_again(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that dies while it puts groups away leaves what was there; the next one does the same again."""
+    path = put_all_away(make, tmp_path, monkeypatch, folded=False)
+    before = {group: comparable(each) for group, each in contents(path).items()}
+    real, deaths = checkpoint._Folding._write, 0
+    for dies_at in range(20):
+        writes = 0
+
+        def write(self: Any, file: Path, data: Any, dies_at: int = dies_at) -> Any:
+            nonlocal writes
+            writes += 1
+            if writes > dies_at:
+                raise KeyboardInterrupt
+            return real(self, file, data)
+
+        monkeypatch.setattr(checkpoint._Folding, "_write", write)
+        try:
+            made = fold(path)
+        except KeyboardInterrupt:
+            deaths += 1
+            made = None
+        assert {group: comparable(each) for group, each in contents(path).items()} == before
+        if made is not None:
+            break
+    assert made is not None
+    assert deaths > 5
+
+
+def put_all_away(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, folded: bool = True) -> Path:
+    """A frontier with a page in every state, all of whose groups are put away, and a link to one of them."""
+    monkeypatch.setattr(rolling, "subprocess", NeverFolding)
+    path, clock = tmp_path / "frontier.log", VirtualClock(1000.0)
+    frontier = make(
+        path=path, clock=clock, politeness=Politeness(wait=2.0, per_visit=5, margin=0.0), bound=Bound(2, 60)
+    )
+    one_of_each(frontier, clock)
+    commit(frontier)
+    assert frontier.exchanges.shelving is not None
+    assert frontier.exchanges.shelving.groups == 2
+    assert len(frontier.sites) == 0
+    frontier.add_seed("http://new.a.example/mail")
+    frontier.add_seed("http://www.a.example/done")  # is known
+    for _ in range(SETTLED + 1):
+        frontier.commits.commit(marks={}, clean=True)
+    frontier.commits._rolling.hurry = True
+    for _ in range(SETTLED + 1):
+        frontier.commits.commit(marks={}, clean=True)
+    frontier.close()
+    monkeypatch.undo()
+    if folded:
+        assert fold(path) is not None
+    return path
+
+
+def test_group__comes_back_as_it_was(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages in every state, retries, robots.txt, what is remembered of sites: all of it is as it was put away."""
+    clock = VirtualClock(1000.0)
+    plain = make(path=tmp_path / "plain.log", clock=clock, politeness=Politeness(wait=2.0, per_visit=5, margin=0.0))
+    one_of_each(plain, clock)
+    plain.add_seed("http://new.a.example/mail")
+    plain.commits.commit(marks={}, clean=True)
+    expected = {group: comparable(each) for group, each in contents(tmp_path / "plain.log").items()}
+    path = put_all_away(make, tmp_path, monkeypatch)
+    assert {group: comparable(each) for group, each in contents(path).items()} == expected
+    clock.advance(10.0)  # it rested
+    frontier = make(path=path, clock=clock, politeness=POLITE, bound=Bound(1000, 60))
+    frontier.commits.recover()
+    for _ in range(20):  # the mail is in a log that is yet to be folded
+        frontier.commits.commit(marks={}, clean=True)
+    assert frontier.exchanges.shelving is not None
+    assert frontier.exchanges.shelving.groups == 0
+    found = {group: comparable(each) for group, each in contents(path).items()}
+    for group, each in expected.items():
+        assert found[group]["pages"] == each["pages"]
+        assert found[group]["retries"] == each["retries"]
+        for name, (memory, robots) in each["sites"].items():
+            then, files = found[group]["sites"][name]
+            assert files == robots
+            if memory:  # a run began since then: it is left alone for its wait
+                assert then.next_visit >= memory.next_visit
+                then.next_visit = memory.next_visit
+                assert then == memory
+
+
+def test_readers__know_what_is_on_the_shelf(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks about a URL is told where it stands; a damaged shelf gives links."""
+    path = put_all_away(make, tmp_path, monkeypatch)
+    frontier = make(path=tmp_path / "other.log")
+    keys = frontier.pages.seen.keyed.of
+    for ledger in (Ledger(path), Ledger(path, key_of=keys)):
+        with closing(ledger):
+            states = {}
+            for name in ("done", "private/refused", "retry", "pending"):
+                standing = ledger.standing(f"http://www.a.example/{name}")
+                assert standing is not None
+                assert standing.shelved
+                states[name] = standing.state
+            assert states == {"done": "done", "private/refused": "refused", "retry": "retry", "pending": "pending"}
+            assert ledger.standing("http://www.a.example/never") is None
+            assert ledger.knows("www.a.example")
+            assert ledger.site_pages("www.a.example") == 6
+            assert ledger.robots("www.a.example", "http") is not None
+    assert "http://www.a.example/retry" in {link.url for link in links_left(path)}
+    assert "http://new.a.example/mail" in {link.url for link in links_left(path)}
+
+
+def test_shelf__is_not_forgotten_without_a_bound(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crawl with groups on the shelf that goes on without a bound says so, and changes nothing."""
+    path = put_all_away(make, tmp_path, monkeypatch)
+    frontier = make(path=path)
+    with pytest.raises(WeftError, match="--memory"):
+        frontier.commits.recover()
+
+
+def test_runs__say_what_their_pieces_say() -> None:
+    """Joined in any order of joins, runs have what counts: all behind the last word that a group is back."""
+    chance = random.Random(3)
+    model: dict[int, list[tuple[int, int, bytes]]] = {}
+    runs: list[list[Pieces]] = []
+    for number in range(1, 12):
+        rows = []
+        for _ in range(40):
+            key, kind = chance.randrange(1 << 64) % 97, chance.choice((WHOLE, MAIL, MAIL, BACK))
+            if kind == BACK:
+                rows.append((key, number - 1, BACK, b""))
+                model[key] = [each for each in model.get(key, []) if each[0] > number - 1]
+            else:
+                data = chance.randbytes(chance.randrange(40))
+                rows.append((key, number, kind, data))
+                model.setdefault(key, []).append((number, kind, data))
+        runs.append([pieces_of(rows)])
+        if chance.random() < 0.5 and len(runs) > 2:
+            start = chance.randrange(len(runs) - 1)
+            some = [iter(run) for run in runs[start:]]
+            runs[start:] = [list(joined(some, all_there=start == 0))]
+    found: dict[int, list[tuple[int, int, bytes]]] = {}
+    for some in joined([iter(run) for run in runs], all_there=True):
+        at = 0
+        for row in some.table:
+            data = some.data[at : at + int(row["length"])]
+            at += int(row["length"])
+            found.setdefault(int(row["key"]), []).append((int(row["checkpoint"]), int(row["kind"]), data))
+    assert found == {key: each for key, each in model.items() if each}
+
+
+def test_shelf__finds_one_group_without_reading_all(make: Make, tmp_path: Path) -> None:
+    """What a lookup gives is what a pass over everything gives."""
+    path = tmp_path / "some" / "frontier.log"
+    crawl(make, path, "breadth-first", SMALL)
+    log = FrontierLog(path, read_only=True)
+    with closing(log):
+        assert log.base is not None
+        assert log.first > 0  # the segments of what was put away are gone
+        shelf = Shelf(log.base)
+        groups = dict(shelf.groups())
+        assert len(groups) > GROUPS // 2
+        assert {key: shelf.pieces(key) for key in groups} == groups
+        assert shelf.pieces(12345) == []
+        past = Past(log)
+        for replayed in log.replay():
+            past.take(replayed)
+        assert {group for group, _ in on_shelf(past, log)}.isdisjoint(past.groups)
+
+
+def test_memory__is_given_back() -> None:
+    """What was before the first number in use takes no memory any more, and is zeros."""
+
+    def resident() -> int:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) << 10
+
+    array = reserve(1 << 25, np.uint64)
+    array[:] = 7
+    before = resident()
+    release(array, 0, 3 << 23)
+    assert before - resident() > 150 << 20
+    assert not array[: (3 << 23) - 1024].any()
+    assert (array[3 << 23 :] == 7).all()
