@@ -294,7 +294,7 @@ def put_all_away(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *,
     for _ in range(SETTLED + 1):
         frontier.commits.commit(marks={}, clean=True)
     frontier.close()
-    monkeypatch.undo()
+    monkeypatch.setattr(rolling, "subprocess", Folding)
     if folded:
         assert fold(path) is not None
     return path
