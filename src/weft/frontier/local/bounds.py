@@ -21,7 +21,7 @@ class Bound(NamedTuple):
     """How much a worker knows at a time; the rest is on the shelf."""
 
     pages: int  # numbers of pages, from the first that is in use to the last
-    sites: int  # numbers of sites, likewise
+    sites: int
     memory: int = 0  # bytes that all of it may take; 0: whatever it takes
     scored: bool = False  # pages have scores
 

@@ -47,6 +47,20 @@ class Arrays(NamedTuple):
     counts: NDArray[np.int64]
 
 
+class _Rows(NamedTuple):
+    """Rows of a checkpoint, as columns."""
+
+    key: NDArray[np.uint64]
+    left_in: NDArray[np.uint32]
+    mail_in: NDArray[np.uint32]
+    mail: NDArray[np.uint32]
+    pending: NDArray[np.uint32]
+    pages: NDArray[np.uint32]
+    worth: NDArray[np.float64]
+    at: NDArray[np.float64]
+    flags: NDArray[np.uint8]
+
+
 class ShelfIndex:
     """The rows of one local frontier."""
 
@@ -91,10 +105,7 @@ class ShelfIndex:
 
     def load(self, rows: NDArray[Any]) -> None:
         """Take up what a checkpoint and logs have."""
-        for key, left_in, mail_in, mail, pending, pages, worth, at, flags in rows.tolist():
-            _put_at(self._address, _signed(key), left_in, pending, pages, worth, at, flags)
-            if mail:
-                _mail_at(self._address, _signed(key), mail, worth, mail_in)
+        _load_all(self.arrays, _Rows(*(np.ascontiguousarray(rows[name]) for name in _Rows._fields)))
 
 
 def _signed(key: int) -> int:
@@ -234,6 +245,21 @@ def _take_at(address: int, key: int, upto: int) -> None:
     if index.mail[row] == 0:
         _remove(index, row)
     else:
+        _count(index, row, 1)
+
+
+@uncounted
+def _load_all(index: Arrays, rows: _Rows) -> None:
+    for i in range(rows.key.size):
+        row = _row(index, rows.key[i])
+        index.left_in[row] = rows.left_in[i]
+        index.mail_in[row] = rows.mail_in[i]
+        index.mail[row] = rows.mail[i]
+        index.pending[row] = rows.pending[i]
+        index.pages[row] = rows.pages[i]
+        index.worth[row] = rows.worth[i]
+        index.at[row] = rows.at[i]
+        index.flags[row] = rows.flags[i]
         _count(index, row, 1)
 
 

@@ -139,7 +139,6 @@ class Shelving:
         self._began_in = log
         self._first = floor(past)
         self._dead = past.first + int(np.count_nonzero(past.sites() == GONE))
-        self._first_site = next((number for number, name in enumerate(past.names) if name), len(past.names))
 
     # Mail.
 
@@ -217,7 +216,8 @@ class Shelving:
         if not share:
             return
         first = self._first + int(share * (int(seen.counts[0]) - self._first))
-        first_site = self._first_site + int(share * (len(sites.names) - self._first_site))
+        here = np.flatnonzero(sites.here[self._first_site : len(sites.names)]) + self._first_site
+        first_site = int(here[int(share * len(here))]) if len(here) else self._first_site
         chosen = self._choose(first, first_site, capped=used < _FAR_TOO_MUCH)
         if chosen:
             commit.shelved = self._put_away(chosen)
@@ -226,8 +226,7 @@ class Shelving:
     def _used(self) -> float:
         """How much of the bound is in use."""
         sites, rows = self._parts.sites, self.index.counts[shelf_index.ROWS]
-        pages, numbers = int(self._seen.arrays.counts[0]) - self._first, len(sites.names) - self._first_site
-        return self._bound.use(pages, numbers, sites.made, rows)
+        return self._bound.use(self.in_use, len(sites), sites.made, rows)
 
     def _choose(self, first: int, first_site: int, *, capped: bool) -> dict[str, list[SiteNumber]]:
         """Groups that have a page or a site before these, but for those that must stay."""
@@ -238,9 +237,10 @@ class Shelving:
         kept = {registered_domain(sites.names[number]) for number in self._parts.schedule.kept() if sites.names[number]}
         chosen: dict[str, list[SiteNumber]] = {}
         for number in np.flatnonzero(marked).tolist():
-            name = sites.names[number]
-            group = registered_domain(name) if name else ""
-            if not name or group in chosen or group in kept or group not in self._parts.holdings.groups:
+            if not sites.here[number]:
+                continue
+            group = registered_domain(sites.names[number])
+            if group in chosen or group in kept or group not in self._parts.holdings.groups:
                 continue
             members = sites.members.get(group)
             if members is None or self._index_taken(group):
@@ -335,7 +335,7 @@ class Shelving:
     def _give_back(self) -> None:
         """Give back the memory of what was before the first page, and the first site, in use."""
         sites, heaps, seen = self._parts.sites, self._heaps.arrays, self._seen.arrays
-        while self._first_site < len(sites.names) and not sites.names[self._first_site]:
+        while self._first_site < len(sites.names) and not sites.here[self._first_site]:
             self._first_site += 1
         for array in (seen.key, heaps.score, heaps.position, heaps.owner):
             if array.size > 1:
@@ -349,6 +349,7 @@ class Shelving:
             seen.found,
             seen.most,
             sites.begun,
+            sites.here,
         )
         for array in by_site:
             release(array, 0, self._first_site)

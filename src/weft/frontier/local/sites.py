@@ -45,6 +45,7 @@ class Sites:
         self.grouped = False  # are the sites of groups kept, though there are no other workers?
         self.members: dict[str, list[SiteNumber]] = {}  # by group: its sites, where there are others or a shelf
         self._domains: Counter[str] = Counter()  # sites of registered domains, beside their own names
+        self.here = reserve(self.room, np.bool_)  # by number: it stands for its site
         self.begun = reserve(self.room, np.bool_)  # by number: a page of it was settled or refused
         self._made: dict[int, Site] = {}
         self.on_made: Callable[[Site], None] = lambda _site: None  # told of each
@@ -88,6 +89,7 @@ class Sites:
             number = self.numbers[name] = SiteNumber(len(self.names))
             self.names.append(name)
             self._new.append(name)
+            self.here[number] = True
             if self.grouped or not self._holdings.alone:
                 self.members.setdefault(registered_domain(name), []).append(number)
             self._seen.arrays.most[number] = self._scope.most_pages(name)
@@ -162,6 +164,7 @@ class Sites:
         name = self.names[number]
         if self.numbers.pop(name, None) is not None:
             self._count(name, -1)
+        self.here[number] = False
         self._made.pop(number, None)
         self._memories.pop(number, None)
         self._out_of_reach.discard(number)
@@ -175,6 +178,7 @@ class Sites:
             del self.numbers[name]
             self._count(name, -1)
         self.names[number] = ""
+        self.here[number] = False
         self._made.pop(number, None)
         self._memories.pop(number, None)
         self._out_of_reach.discard(number)
@@ -211,6 +215,8 @@ class Sites:
             raise WeftError(f"there is no room for more than {self.room} sites", todo="run more workers")
         self.names = names
         self.numbers = dict(zip(names, map(SiteNumber, range(len(names))), strict=True))
+        self.here[: len(names)] = True
+        self.here[list(left)] = False
         for number in left:
             if self.numbers.get(names[number]) == number:
                 del self.numbers[names[number]]
