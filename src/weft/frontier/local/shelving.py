@@ -43,6 +43,7 @@ _KEEPS = 0.75  # of the bound: what is left when groups were put away
 _AT_ONCE = 20_000  # groups that are put away by one commit, unless there is far too much
 _READ_AT_ONCE = 1_000  # groups that are read between two commits
 _FAR_TOO_MUCH = 1.25
+_PATIENCE = 10.0  # seconds that what is here has, before it makes room for what is not
 _ENOUGH = 2  # times as many sites ready as there are connections
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -78,6 +79,7 @@ class Shelving:
         self._dead = 0  # numbers that stand for no page any more
         self._swept = SHARDS  # shards of URL-seen without pages that are gone
         self._make_room = False
+        self._made_room = 0.0  # when that was last so
         self._second: set[int] = set()  # keys of groups whose sites get a second chance
         self._urgent: dict[int, None] = {}  # keys of groups that somebody waits for
         self._wanted: list[int] = []  # keys, to be read
@@ -391,8 +393,10 @@ class Shelving:
         sizes = np.cumsum(index.pages[rows].astype(np.int64) + index.mail[rows])
         fit = int(np.searchsorted(sizes, room, side="right"))
         if fit == 0:
-            self._make_room = True
-            fit = int(self._parts.schedule.stalled)
+            stalled, now = self._parts.schedule.stalled, self._clock.now()
+            if stalled or now - self._made_room >= _PATIENCE:
+                self._make_room, self._made_room = True, now
+            fit = int(stalled)
         return [int(key) for key in index.key[rows[:fit]].tolist()]
 
     def read(self) -> None:
