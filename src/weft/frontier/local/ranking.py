@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import address_of, compiled, reserve, table_of, uncounted
+from weft.compiled import address_of, compiled, release, reserve, table_of, uncounted
 from weft.frontier.durable.chain import Base
 from weft.frontier.durable.log import Commit
 from weft.frontier.local.holdings import Holdings
@@ -198,6 +198,12 @@ class Ranking:
         if amount and self._heaps.arrays.position[page] > 0 and (self._every is None or page >= self.known.ranked[0]):
             self._heaps.rescore(int(self._heaps.arrays.owner[page]), page, self.known.score[page] + amount)
             self._changed.append(page)
+
+    def forget(self, first: int) -> None:
+        """Pages before this one are here no more."""
+        for each in (self.known.old, self.known.true):
+            if each.size > 1:
+                release(each, 0, first)
 
     def loaded(self) -> None:
         """All pages that are known now came with scores."""

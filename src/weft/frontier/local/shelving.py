@@ -342,6 +342,7 @@ class Shelving:
         for array in (seen.key, heaps.score, heaps.position, heaps.owner):
             if array.size > 1:
                 release(array, 0, self._first)
+        self._parts.ranking.forget(self._first)
         by_site = (
             heaps.block,
             heaps.size_class,
@@ -367,6 +368,9 @@ class Shelving:
             return
         politeness, schedule = self._parts.terms.politeness, self._parts.schedule
         need = _ENOUGH * politeness.connections - schedule.ready
+        letters = self.index.counts[shelf_index.ROWS] - self.index.counts[shelf_index.GROUPS]  # for those that are here
+        if need <= 0 and not letters and not self._urgent:
+            return
         ready = 0 if base is None else base.manifest.number
         away = (index.flags[:used] & AWAY) != 0
         folded = np.where(away, index.left_in[:used], index.mail_in[:used]) < ready
