@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 from tests.unit.frontier.conftest import Make, parsed
-from tests.unit.frontier.test_parcels import comparable, contents, one_of_each
+from tests.unit.frontier.test_parcels import comparable, contents, one_of_each, send
 
 from weft.clock import VirtualClock
 from weft.compiled import release, reserve
@@ -26,6 +26,7 @@ from weft.frontier.durable.checkpoint import fold
 from weft.frontier.durable.inspect import Ledger
 from weft.frontier.durable.log import FrontierLog
 from weft.frontier.durable.on_shelf import links_left, on_shelf
+from weft.frontier.durable.parcels import parcels_of
 from weft.frontier.durable.past import Past
 from weft.frontier.durable.shelf import BACK, MAIL, WHOLE, Pieces, Shelf, joined, pieces_of
 from weft.frontier.local import rolling
@@ -230,6 +231,34 @@ def test_crash__leaves_each_group_here_or_on_the_shelf(make: Make, tmp_path: Pat
             assert not before & set(after.done), f"copy {copies}"
     frontier.close()
     assert copies > 10
+
+
+def test_hand_over__of_a_shelf_loses_nothing(make: Make, tmp_path: Path) -> None:
+    """What a worker had, here, on the shelf and in between, another goes on with, whenever it was stopped."""
+    path = tmp_path / "run" / "frontier.log"
+    path.parent.mkdir()
+    expected = set(crawl(make, tmp_path / "all" / "frontier.log", "breadth-first", None).done)
+    clock, done, copies = VirtualClock(1000.0), list[str](), 0
+    frontier = make(path=path, clock=clock, politeness=POLITE, bound=SMALL, checkpoint_after=20_000)
+    frontier.add_seed("http://www.s0.example/p0")
+    for step in range(500):
+        if not visit_one(frontier, done):
+            clock.advance(0.3)
+        if step % 5:
+            continue
+        commit(frontier)
+        if step % 50 == 0:
+            copies += 1
+            heir = make(path=tmp_path / f"heir{copies}.log", clock=VirtualClock(clock.now()), politeness=POLITE)
+            send(parcels_of(path), heir)
+            after = list[str]()
+            for _ in range(10_000):
+                if not visit_one(heir, after) and heir.schedule.done:
+                    break
+                heir._clock.advance(0.3)  # type: ignore[attr-defined]
+            assert set(done) | set(after) == expected, f"copy {copies}"
+            assert not set(done) & set(after), f"copy {copies}"
+    assert copies == 10
 
 
 def drop_records(path: Path, most: int) -> int:

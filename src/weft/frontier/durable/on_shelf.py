@@ -4,7 +4,7 @@ was put away, with its mail.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,13 +19,17 @@ from weft.frontier.durable.past import Past
 from weft.frontier.durable.putting_away import decoded
 from weft.frontier.durable.shelf import MAIL, WHOLE, Piece, Shelf, pieces_left
 from weft.frontier.shared.contract import Found, Gain, Notice
-from weft.urls import site_of
+from weft.urls import registered_domain, site_of
 
 _notices = msgspec.msgpack.Decoder(list[Notice]).decode
 
 
-def on_shelf(past: Past, log: FrontierLog, keys: Collection[int] | None = None) -> Iterator[tuple[str, Content]]:
-    """The groups on the shelf, but for those that are on the way there; all, or those with some keys."""
+def on_shelf(
+    past: Past, log: FrontierLog, keys: Collection[int] | None = None, *, rest: dict[str, list[Notice]] | None = None
+) -> Iterator[tuple[str, Content]]:
+    """The groups on the shelf, but for those that are on the way there; all, or those with some keys. Mail for groups
+    that came back, and is yet to be taken in, goes to the `rest`, by group.
+    """
     if log.base is None or not past.shelved:
         return
     returned: dict[int, int] = {}
@@ -37,7 +41,20 @@ def on_shelf(past: Past, log: FrontierLog, keys: Collection[int] | None = None) 
         counts = [piece for piece in pieces if piece.checkpoint > returned.get(key, -1)]
         whole = next((decoded(piece.data) for piece in counts if piece.kind == WHOLE), None)
         if whole is not None:
-            yield whole.group, with_mail(whole.content, [*_letters(counts), *since.get(key, [])])
+            yield whole.group, with_mail(whole.content, [*_letters(counts), *since.pop(key, [])])
+        elif rest is not None:
+            _sort(_letters(counts), rest)
+    leaving = {group.key for group in past.leaving}
+    for key, letters in since.items():
+        if rest is not None and key not in leaving:
+            _sort(letters, rest)
+
+
+def _sort(letters: Iterable[Notice], rest: dict[str, list[Notice]]) -> None:
+    """Sort letters by the groups that they are for."""
+    for notice in letters:
+        if isinstance(notice, Found | Gain):
+            rest.setdefault(registered_domain(site_of(notice.url)), []).append(notice)
 
 
 def _letters(pieces: list[Piece]) -> Iterator[Notice]:

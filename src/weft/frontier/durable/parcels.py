@@ -22,7 +22,7 @@ from weft.errors import WeftError
 from weft.frontier.durable import past
 from weft.frontier.durable.log import Commit, FrontierLog
 from weft.frontier.durable.past import GONE, Past, Scores
-from weft.frontier.shared.contract import Batch, Parcel
+from weft.frontier.shared.contract import Batch, Notice, Parcel
 from weft.urls import registered_domain
 
 PENDING, DONE, REFUSED, RETRY = range(4)  # where a page stands
@@ -168,14 +168,15 @@ class Estate(Past):
         """A parcel for each group, those included that are on the shelf."""
         from weft.frontier.durable.on_shelf import on_shelf, with_mail  # which makes parcels of what is there
 
-        for group, content in on_shelf(self, self._log):
+        rest: dict[str, list[Notice]] = {}
+        for group, content in on_shelf(self, self._log, rest=rest):
             content.clean, content.made_at = self.clean, made_at
             yield Parcel(group, _pending(content), packed(content))
         leaving = {group.group: group.key for group in self.leaving}
         mail = self.letters({*leaving.values()})
         for parcel in self._here([*self.groups, *leaving], made_at):
-            letters = mail.get(leaving.get(parcel.group, -1))
-            if letters is None:
+            letters = [*rest.pop(parcel.group, []), *mail.get(leaving.get(parcel.group, -1), [])]
+            if not letters:
                 yield parcel
             else:
                 content = with_mail(unpacked(parcel.content), letters)
