@@ -40,7 +40,7 @@ from weft.frontier.durable.log import FrontierLog
 from weft.frontier.durable.on_shelf import on_shelf
 from weft.frontier.durable.past import Past
 from weft.frontier.keyed import Keyed
-from weft.frontier.local.bounds import FIXED, bound_of
+from weft.frontier.local.bounds import FIXED, Bound
 from weft.frontier.local.frontier import LocalFrontier
 from weft.frontier.local.parts import CAPACITY, Terms
 from weft.frontier.overrides import Overrides
@@ -113,7 +113,7 @@ def open_frontier(path: Path, memory: int) -> LocalFrontier:
             rules=UrlRules(),
             agent="weft",
             secret=SECRET,
-            bound=bound_of(memory, known=None, most=CAPACITY, scored=False) if memory else None,
+            bound=Bound(CAPACITY, CAPACITY >> 3, memory - FIXED) if memory else None,
         ),
         path=path,
         clock=VirtualClock(1e9),

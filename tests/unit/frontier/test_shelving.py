@@ -20,7 +20,9 @@ from tests.unit.frontier.test_parcels import comparable, contents, one_of_each, 
 
 from weft.clock import VirtualClock
 from weft.compiled import release, reserve
-from weft.errors import WeftError
+from weft.config import Settings
+from weft.directory import Plan
+from weft.errors import UsageError, WeftError
 from weft.frontier.durable import checkpoint
 from weft.frontier.durable.checkpoint import fold
 from weft.frontier.durable.inspect import Ledger
@@ -30,12 +32,13 @@ from weft.frontier.durable.parcels import parcels_of
 from weft.frontier.durable.past import Past
 from weft.frontier.durable.shelf import BACK, MAIL, WHOLE, Pieces, Shelf, joined, pieces_of
 from weft.frontier.local import rolling
-from weft.frontier.local.bounds import Bound
+from weft.frontier.local.bounds import Bound, bound_of
 from weft.frontier.local.frontier import LocalFrontier
 from weft.frontier.politeness import Politeness
 from weft.frontier.shared.contract import Orders
 from weft.model import Reason
 from weft.ordering import ordering_named
+from weft.parts import check_parts
 from weft.store.files import SETTLED
 
 POLITE = Politeness(wait=1.0, connections=4, per_visit=3, margin=0.0)
@@ -453,3 +456,22 @@ def test_memory__is_given_back() -> None:
     assert before - resident() > 150 << 20
     assert not array[: (3 << 23) - 1024].any()
     assert (array[3 << 23 :] == 7).all()
+
+
+def test_memory__too_small_or_for_nothing_is_refused(tmp_path: Path) -> None:
+    """What cannot be done is said before anything is: too little memory, and an ordering that needs all links."""
+    with pytest.raises(UsageError, match="600"):
+        Settings().with_values({"memory": "100MB"}, where="a test")
+    settings = Settings().with_values({"memory": "1GB", "ordering": "batch"}, where="a test")
+    with pytest.raises(UsageError, match="all in memory"):
+        check_parts(Plan(seeds=["http://a.example/"], out=tmp_path, settings=settings))
+
+
+def test_bound__counts_what_memory_is_taken_by() -> None:
+    """More of anything is more of the bound, and nothing is left beyond it."""
+    bound = bound_of(1_000_000_000, known=None, most=1 << 27, scored=True)
+    used = [bound.use(*each) for each in ((10**6, 0, 0, 0), (10**6, 10**5, 0, 0), (10**6, 10**5, 10**4, 10**6))]
+    assert used == sorted(set(used))
+    assert bound.room(used[-1]) < bound.room(used[0])
+    assert bound.use(10**8, 0, 0, 0) > 1
+    assert bound.room(1.5) == 0

@@ -15,6 +15,7 @@ _SCORED = 12  # and more where it has a score
 _SITE = 700  # a site
 _VISITED = 2_500  # and more where it was visited
 _SHELVED = 60  # a group on the shelf
+_ROBOTS = 10  # robots.txt files that are kept ready have so much of the memory, as a fraction of it
 
 
 class Bound(NamedTuple):
@@ -24,6 +25,7 @@ class Bound(NamedTuple):
     sites: int
     memory: int = 0  # bytes that all of it may take; 0: whatever it takes
     scored: bool = False  # pages have scores
+    robots: int = 0  # bytes that robots.txt files may take which are kept ready; 0: whatever is usual
 
     def use(self, pages: int, sites: int, visited: int, shelved: int) -> float:
         """How much of it is in use, with 1.0 for all.
@@ -46,4 +48,6 @@ class Bound(NamedTuple):
 
 def bound_of(memory: int, *, known: int | None, most: int, scored: bool) -> Bound:
     """The bound of a worker that may take so much memory, and know so many pages at a time; no more than `most`."""
-    return Bound(min(known or most, most), most >> 3, max(0, memory - FIXED), scored)
+    return Bound(
+        min(known or most, most), most >> 3, max(0, memory - FIXED - memory // _ROBOTS), scored, memory // _ROBOTS
+    )

@@ -142,6 +142,8 @@ def make_parts(terms: Terms, path: Path, clock: Clock, note: Note) -> Parts:
         written=log.read,
     )
     sites.on_made = robots.take_up
+    if terms.bound is not None and terms.bound.robots:
+        robots.most = min(robots.most, terms.bound.robots)
     return Parts(
         terms=terms,
         clock=clock,
