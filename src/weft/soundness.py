@@ -23,11 +23,7 @@ import msgspec
 from weft.directory import KEY, secret_of
 from weft.errors import WeftError
 from weft.frontier.durable.chain import SiteTable, open_chain, unsound
-from weft.frontier.durable.log import FrontierLog
-from weft.frontier.durable.past import Past
 from weft.frontier.durable.records import Commit, kept, whole
-from weft.frontier.durable.shelved import AWAY
-from weft.frontier.keyed import Keyed
 from weft.frontier.shared.contract import Batch, SharedFrontier
 from weft.frontier.shared.opening import name_of
 from weft.store.files import OPEN, SETTLED, damaged, intact, owner_of, sealed_as, wholly_intact
@@ -154,6 +150,11 @@ def _worker(
 
 def _not_shelved(out: Path, path: Path, groups: set[str]) -> set[str]:
     """Those of some groups that a worker has not put away. Of these the keys are at hand, not the names."""
+    from weft.frontier.durable.log import FrontierLog  # they load numpy, which is needed for nothing else
+    from weft.frontier.durable.past import Past
+    from weft.frontier.durable.shelved import AWAY
+    from weft.frontier.keyed import Keyed
+
     log = FrontierLog(path, read_only=True)
     try:
         past = Past(log)

@@ -116,7 +116,7 @@ def _warm_index(index: Any) -> None:
     from weft.frontier.durable.shelved import ASIDE, AWAY, ROW
 
     index.put(7, log=0, pending=1, pages=1, worth=0.0, at=0.0, flags=AWAY | ASIDE)
-    index.add_mail(7, 1, 0.0, 0)
+    index.add_mail([(7, 1, 0.0, b"")], 0)
     index.rouse()
     if index.find(7) >= 0 and index.has(7):
         index.take(7, 1)

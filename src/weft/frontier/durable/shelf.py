@@ -1,11 +1,11 @@
 """The shelf: groups that a worker has put away, as files. In: pieces of groups, by key. Out: the pieces of one group
 again, by a few short reads; or those of all groups, in one sequential pass.
 
-A *run* is a segment of a checkpoint with pieces sorted by the keys of their groups, in compressed blocks with an index
-behind them. Every checkpoint adds what came since the one before as one run, and joins it with the last ones as long as
-these are not much larger (so that a piece is written a few times, whatever the number of checkpoints): nothing is ever
-looked up to write something down. A piece is the whole of a group, mail for one, or the word that one is *back*: what
-checkpoints up to a number say of it counts no more.
+A *shelf run* is a segment of a checkpoint with pieces sorted by the keys of their groups, in compressed blocks with an
+index behind them. Every checkpoint adds what came since the one before as one run, and joins it with the last ones as
+long as these are not much larger (so that a piece is written a few times, whatever the number of checkpoints): nothing
+is ever looked up to write something down. A piece is the whole of a group, mail for one, or the word that one is
+*back*: what checkpoints up to a number say of it counts no more.
 """
 
 from __future__ import annotations

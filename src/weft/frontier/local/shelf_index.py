@@ -89,9 +89,11 @@ class ShelfIndex:
         """A group is put away by a commit that is in a log."""
         _put_at(self._address, _signed(key), log, pending, pages, worth, at, flags)
 
-    def add_mail(self, key: int, count: int, worth: float, log: int) -> None:
-        """A commit has mail for a group."""
-        _mail_at(self._address, _signed(key), count, worth, log)
+    def add_mail(self, mail: list[tuple[int, int, float, bytes]], log: int) -> None:
+        """A commit has mail for groups: key, how many notices, worth, what they are."""
+        if mail:
+            keys, counts, worths, _ = zip(*mail, strict=True)
+            _mail_all(self.arrays, np.array(keys, np.uint64), np.array(counts, np.int64), np.array(worths), log)
 
     def take(self, key: int, upto: int) -> None:
         """A group is back, and what a checkpoint has of its mail was read."""
@@ -220,15 +222,17 @@ def _put_at(address: int, key: int, log: int, pending: int, pages: int, worth: f
     _count(index, row, 1)
 
 
-@compiled
-def _mail_at(address: int, key: int, count: int, worth: float, log: int) -> None:
-    index = index_at(address)
-    row = _row(index, np.uint64(key))
-    _count(index, row, -1)
-    index.mail[row] += count
-    index.mail_in[row] = log
-    index.worth[row] = max(index.worth[row], worth)
-    _count(index, row, 1)
+@uncounted
+def _mail_all(
+    index: Arrays, keys: NDArray[np.uint64], counts: NDArray[np.int64], worths: NDArray[np.float64], log: int
+) -> None:
+    for i in range(keys.size):
+        row = _row(index, keys[i])
+        _count(index, row, -1)
+        index.mail[row] += counts[i]
+        index.mail_in[row] = log
+        index.worth[row] = max(index.worth[row], worths[i])
+        _count(index, row, 1)
 
 
 @compiled

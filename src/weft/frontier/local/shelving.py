@@ -79,6 +79,7 @@ class Shelving:
         self._dead = 0  # numbers that stand for no page any more
         self._swept = SHARDS  # shards of URL-seen without pages that are gone
         self._make_room = False
+        self._keys: dict[str, int] = {}  # of groups that were asked for since the last commit
         self._made_room = 0.0  # when that was last so
         self._second: set[int] = set()  # keys of groups whose sites get a second chance
         self._urgent: dict[int, None] = {}  # keys of groups that somebody waits for
@@ -127,7 +128,10 @@ class Shelving:
 
     def has(self, group: str) -> bool:
         """Is a group on the shelf?"""
-        return self.index.has(self._key_of(group))
+        key = self._keys.get(group)
+        if key is None:
+            key = self._keys[group] = self._key_of(group)
+        return self.index.has(key)
 
     def second_pass(self) -> None:
         """Nothing else is left: sites that were set aside get another chance."""
@@ -148,19 +152,20 @@ class Shelving:
         """Take what is for groups on the shelf out of some notices; it is part of a commit. What is for groups that
         came back since it was found is taken in.
         """
-        index, ours = self.index, self._parts.holdings.groups
+        ours = self._parts.holdings.groups
         for group in [group for group in notices if group in ours]:
             for notice in notices.pop(group):
                 self._take_notice(notice)
-        keys = {group: self._key_of(group) for group in notices}
         newest = -float(self._seen.arrays.counts[0])
-        for group in [group for group in notices if index.has(keys[group])]:
-            key, some = keys[group], notices.pop(group)
-            worth = self._worth_of(some, newest)
-            commit.mail.append((key, len(some), worth, _encode(some)))
-            index.add_mail(key, len(some), worth, self._log)
-            if any(isinstance(notice, RobotsWanted | RobotsBrought) for notice in some):
+        for group in [group for group in notices if self.has(group)]:
+            key, some = self._keys[group], notices.pop(group)
+            commit.mail.append((key, len(some), self._worth_of(some, newest), _encode(some)))
+            if not all(type(notice) is Found for notice in some) and any(
+                isinstance(notice, RobotsWanted | RobotsBrought) for notice in some
+            ):
                 self._urgent[key] = None
+        self.index.add_mail(commit.mail, self._log)
+        self._keys = {}
 
     def _worth_of(self, notices: list[Notice], newest: float) -> float:
         """What links are worth to a group: as much as the best, or as the last page that was found."""
