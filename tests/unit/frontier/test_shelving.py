@@ -411,8 +411,8 @@ def test_runs__say_what_their_pieces_say() -> None:
         runs.append([pieces_of(rows)])
         if chance.random() < 0.5 and len(runs) > 2:
             start = chance.randrange(len(runs) - 1)
-            some = [iter(run) for run in runs[start:]]
-            runs[start:] = [list(joined(some, all_there=start == 0))]
+            tail = [iter(run) for run in runs[start:]]
+            runs[start:] = [list(joined(tail, all_there=start == 0))]
     found: dict[int, list[tuple[int, int, bytes]]] = {}
     for some in joined([iter(run) for run in runs], all_there=True):
         at = 0

@@ -66,8 +66,8 @@ class ShelfIndex:
 
     def __init__(self) -> None:
         kinds = (np.uint64, np.uint32, np.uint32, np.uint32, np.uint32, np.uint32, np.float64, np.float64, np.uint8)
-        columns = [reserve(MOST, kind) for kind in (*kinds, np.uint32)]
-        self.arrays = Arrays(*columns, reserve(4 * MOST, np.uint32), np.zeros(10, np.int64))
+        columns: list[Any] = [reserve(MOST, kind) for kind in (*kinds, np.uint32)]
+        self.arrays = Arrays._make((*columns, reserve(4 * MOST, np.uint32), np.zeros(10, np.int64)))
         self.arrays.counts[PLACES] = _FIRST
         self._table = table_of(self.arrays)
         self._address = address_of(self._table)
@@ -205,7 +205,7 @@ def _find_at(address: int, key: int) -> int:
 def _away_at(address: int, key: int) -> bool:
     index = index_at(address)
     found = index.table[_slot(index, np.uint64(key))]
-    return found != 0 and (index.flags[found - 1] & AWAY) != 0
+    return bool(found != 0 and (index.flags[found - 1] & AWAY) != 0)
 
 
 @compiled

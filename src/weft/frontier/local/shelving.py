@@ -15,7 +15,7 @@ run (`durable.shelf`), and only from there they come back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -284,7 +284,7 @@ class Shelving:
             pages = int(counts[members].sum())
             self._dead += pages
             key, pending, worth, at, aside = about[group]
-            shelved.append(Shelved(key, group, members, pending, pages, worth, at, aside))
+            shelved.append(Shelved(key, group, list[int](members), pending, pages, worth, at, aside))
             flags = AWAY | (ASIDE if aside else 0)
             self.index.put(key, log=self._log, pending=pending, pages=pages, worth=worth, at=at, flags=flags)
             sites.members.pop(group, None)
@@ -344,11 +344,12 @@ class Shelving:
         sites, heaps, seen = self._parts.sites, self._heaps.arrays, self._seen.arrays
         while self._first_site < len(sites.names) and not sites.here[self._first_site]:
             self._first_site += 1
-        for array in (seen.key, heaps.score, heaps.position, heaps.owner):
+        by_page: tuple[NDArray[Any], ...] = (seen.key, heaps.score, heaps.position, heaps.owner)
+        for array in by_page:
             if array.size > 1:
                 release(array, 0, self._first)
         self._parts.ranking.forget(self._first)
-        by_site = (
+        by_site: tuple[NDArray[Any], ...] = (
             heaps.block,
             heaps.size_class,
             heaps.length,
