@@ -160,7 +160,7 @@ def look_at(out: Path, shared: SharedFrontier, clock: Clock, *, running: bool) -
         out_of_use=now.out_of_use,
         restarted=state.restarted,
         restarts=state.restarts,
-        shelved=now.shelved,
+        shelved=total.shelved,
         moved=total.moved,
         time=clock.wall(),
         volumes=len({each.name for each in waiting_volumes(out)} | stored),
