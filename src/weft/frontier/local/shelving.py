@@ -42,6 +42,7 @@ from weft.urls import registered_domain
 _KEEPS = 0.75  # of the bound: what is left when groups were put away
 _AT_ONCE = 20_000  # groups that are put away by one commit, unless there is far too much
 _READ_AT_ONCE = 1_000  # groups that are read between two commits
+_PAGES_AT_ONCE = 20_000  # that come back with one commit, unless a group has more: so the loop is not kept for long
 _FAR_TOO_MUCH = 1.25
 _PATIENCE = 10.0  # seconds that what is here has, before it makes room for what is not
 _ENOUGH = 2  # times as many sites ready as there are connections
@@ -402,6 +403,7 @@ class Shelving:
         room = self._bound.room(self._used())
         sizes = np.cumsum(index.pages[rows].astype(np.int64) + index.mail[rows])
         fit = int(np.searchsorted(sizes, room, side="right"))
+        fit = min(fit, max(1, int(np.searchsorted(sizes, _PAGES_AT_ONCE, side="right"))))
         if fit == 0:
             stalled, now = self._parts.schedule.stalled, self._clock.now()
             if stalled or now - self._made_room >= _PATIENCE:
