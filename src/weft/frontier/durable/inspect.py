@@ -81,8 +81,8 @@ class Ledger:
 
     @property
     def pages(self) -> int:
-        """Pages known so far."""
-        return self._log.pages
+        """Pages known so far, those on the shelf not counted."""
+        return self._log.pages - self._first
 
     @property
     def names(self) -> list[str]:
