@@ -48,7 +48,7 @@ class Pieces(NamedTuple):
     """Pieces in the order of their keys, those with one key in the order of their age."""
 
     table: NDArray[Any]  # of `PIECE`
-    data: bytes  # one after the other
+    data: bytes | memoryview  # one after the other
 
 
 def pieces_of(rows: Sequence[tuple[int, int, int, bytes]]) -> Pieces:
@@ -113,7 +113,7 @@ def _enough(pieces: Iterable[Pieces]) -> Iterator[Pieces]:
 
 def joined(runs: Sequence[Iterator[Pieces]], *, all_there: bool) -> Iterator[Pieces]:
     """Runs as one, the oldest first. Where these are `all_there` are, nothing is kept of what does not count."""
-    held = [next(run, None) for run in runs]
+    held: list[Pieces | None] = [next(run, None) for run in runs]
     while any(each is not None for each in held):
         bound = min(int(each.table["key"][-1]) for each in held if each is not None)
         tables, data = [np.empty(0, PIECE)], list[memoryview]()
@@ -122,8 +122,8 @@ def joined(runs: Sequence[Iterator[Pieces]], *, all_there: bool) -> Iterator[Pie
                 cut = int(np.searchsorted(some.table["key"], np.uint64(bound), side="right"))
                 size = int(some.table["length"][:cut].sum(dtype=np.int64))
                 tables.append(some.table[:cut])
-                data += _split(Pieces(some.table[:cut], some.data[:size]))
-                rest = Pieces(some.table[cut:], some.data[size:])
+                data += _split(Pieces(some.table[:cut], memoryview(some.data)[:size]))
+                rest = Pieces(some.table[cut:], memoryview(some.data)[size:])  # no copy: it may be large
                 held[place] = rest if len(rest.table) else next(run, None)
         table = np.concatenate(tables)
         counts = np.flatnonzero(_counting(table, all_there=all_there))
@@ -218,7 +218,7 @@ class Shelf:
                 starts = np.concatenate([[0], np.cumsum(block.table["length"], dtype=np.int64)])
                 for row in range(int(begin), int(end)):
                     about = block.table[row]
-                    data = block.data[starts[row] : starts[row + 1]]
+                    data = bytes(block.data[starts[row] : starts[row + 1]])
                     found.append(Piece(int(about["kind"]), int(about["checkpoint"]), data))
                 place += 1
         until = max((piece.checkpoint for piece in found if piece.kind == BACK), default=-1)
