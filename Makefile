@@ -36,7 +36,9 @@ $(BENCH): $(READY)
 	@$(BIN)/$(PIP) -c constraints.txt -e '.[bench]'
 	@touch $(BENCH)
 
+# Bytecode too: where PYTHONDONTWRITEBYTECODE is set, as in many containers, each start would compile all sources again.
 setup: $(READY)  ## Make .venv with everything in it, and compile the frontier's core once.
+	@$(BIN)/python -m compileall -q src
 	@$(BIN)/weft doctor --warm --quiet
 
 crawl: setup  ## Crawl a synthetic web on this machine and show what came out.

@@ -89,7 +89,7 @@ def swell(out: Path, urls: int, *, of: int) -> None:
         grown = Commit(
             sites=[site.name for site in new],
             groups=[site.domain for site in new],
-            states=[(site.number, site.memory(0.0)) for site in new],
+            states=[(site.number, site.memory(0.0, 0.0)) for site in new],
             marks=last.marks,
             counts=last.counts,
             number=last.number,

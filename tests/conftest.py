@@ -10,11 +10,19 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+TESTS = Path(__file__).resolve().parent
+SHARED = TESTS.parents[1] / "shared"
 
 # Machines are noisy: a slow example is no failure. The order of tests is random, the examples need not be.
 settings.register_profile("weft", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("weft")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole crawls first, in whichever order: the thousands of short tests that are left in the end keep all processes
+    of a run busy until it is over.
+    """
+    items.sort(key=lambda item: item.path.is_relative_to(TESTS / "unit"))
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,7 @@ def settings_for(bed: Bed, **changes: Any) -> Settings:
         "per_visit": 10,
         "timeout": 2.0,
         "retry_pauses": [0.1, 0.2],
+        "commit_every": 0.2,
         "too_often_pause": 0.1,
         "max_depth": 1000,
         "max_depth_dynamic": 1000,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import uvloop
+from tests.patience import PATIENCE
 
 
 def live(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
@@ -15,6 +16,6 @@ def live(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
 
     @functools.wraps(test)
     def run(*args: Any, **kwargs: Any) -> None:
-        uvloop.run(asyncio.wait_for(test(*args, **kwargs), 30))
+        uvloop.run(asyncio.wait_for(test(*args, **kwargs), PATIENCE))
 
     return run

@@ -1,12 +1,15 @@
-"""Workers that start at once, for tests whose point is not how a process starts: `python -m tests.nursery` loads what a
-worker needs, and forks. Loading takes more than a second of a core, and a worker of a small web works for less.
+"""Processes that start at once, for tests whose point is not how they start: `python -m tests.nursery` loads what a
+worker or a crawl needs, and forks. Loading takes more than a second of a core, and a worker of a small web works for
+less.
 
-In: the command of a worker, as the watchdog gives it. Out: a process like any other, with the same arguments, its own
-session and its own standard error. It ends with the nursery, which ends with the tests.
+In: the command of a worker, as the watchdog gives it, or `weft` and its arguments. Out: a process like any other, with
+the same arguments, its own session and its own output. It ends with the nursery, which ends with the tests. A command
+has a nursery of its own for its workers, which ends with the command, as its workers do.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import os
@@ -16,9 +19,10 @@ import socket
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from types import SimpleNamespace
 from typing import IO, Any
 from unittest import mock
@@ -27,6 +31,8 @@ from weft import app
 from weft.processes import die_with_parent
 
 _LONGEST = 1 << 16  # bytes of a request
+_NAME = 15  # Linux's number for "call me this"
+NURSERY, WORKER = "weft.nursery", "weft.work"  # what processes are called that have no command line of their own
 
 
 class Nursed:
@@ -58,6 +64,10 @@ class Nursed:
         """Kill -9."""
         self.send_signal(signal.SIGKILL)
 
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
     def _look(self, timeout: float | None) -> int | None:
         if self.returncode is None and select.select([self._ended], [], [], timeout)[0]:
             self.returncode = int(os.read(self._ended, 20) or b"-9")
@@ -66,42 +76,53 @@ class Nursed:
 
 
 class Nursery:
-    """The process that forks."""
+    """The process that forks, and the socket by which it is asked to."""
 
-    def __init__(self) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            command = [sys.executable, "-m", "tests.nursery", str(theirs.fileno()), str(os.getpid())]
-            self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+    def __init__(self, wishes: socket.socket, process: subprocess.Popen[bytes] | None = None) -> None:
+        self._socket = wishes
+        self._process = process  # for as long as it is asked
 
     def popen(self, command: list[str], *, stderr: int | None = None, **_usual: Any) -> Nursed:
-        """Start `python -m MODULE ARGUMENTS`."""
-        assert command[1] == "-m", command
+        """Start a worker: `python -m MODULE ARGUMENTS`."""
         heard, said = os.pipe() if stderr == subprocess.PIPE else (None, os.dup(2))
-        ended, ends = os.pipe()
-        socket.send_fds(self._socket, [json.dumps(command[2:]).encode()], [said, ends])
+        born = self._born(command, 1, said, {})
         os.close(said)
+        return Nursed(*born, None if heard is None else os.fdopen(heard, "rb"))
+
+    def command(self, command: list[str], output: IO[bytes]) -> Nursed:
+        """Start `python -m weft ARGUMENTS`, with the environment that is now."""
+        return Nursed(*self._born(command, output.fileno(), output.fileno(), os.environ), None)
+
+    def _born(self, command: list[str], out: int, err: int, environment: Mapping[str, str]) -> tuple[int, int]:
+        """The number of a process that was forked, and where its exit code will be."""
+        assert command[1] == "-m", command
+        ended, ends = os.pipe()
+        socket.send_fds(self._socket, [json.dumps([command[2:], dict(environment)]).encode()], [out, err, ends])
         os.close(ends)
-        pid = int(self._socket.recv(_LONGEST))
-        return Nursed(pid, ended, None if heard is None else os.fdopen(heard, "rb"))
+        return int(self._socket.recv(_LONGEST)), ended
 
 
 @cache
 def nursery() -> Nursery:
     """The nursery of this process."""
-    return Nursery()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        command = [sys.executable, "-m", "tests.nursery", str(theirs.fileno()), str(os.getpid())]
+        return Nursery(ours, subprocess.Popen(command, pass_fds=[theirs.fileno()]))
 
 
 @contextmanager
-def quick_workers() -> Iterator[None]:
+def quick_workers(given: Nursery | None = None) -> Iterator[None]:
     """Crawls that are run in this block have their workers from the nursery."""
-    starting = SimpleNamespace(Popen=nursery().popen, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
+    popen = (given or nursery()).popen
+    starting = SimpleNamespace(Popen=popen, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
     with mock.patch.object(app, "subprocess", starting):
         yield
 
 
 def main(wishes: socket.socket) -> Callable[[], int]:
     """Fork what is asked for until nobody is there to ask; returns in each child, with what it is to do."""
+    mother = os.getpid()
     ends: dict[int, tuple[int, int]] = {}  # by what can be waited for: the process, and the pipe for its exit code
     while True:
         waited: list[Any] = [wishes, *ends]
@@ -113,41 +134,73 @@ def main(wishes: socket.socket) -> Callable[[], int]:
                 os.close(end)
                 os.close(handle)
                 continue
-            wish, given, _, _ = socket.recv_fds(wishes, _LONGEST, 2)
+            wish, given, _, _ = socket.recv_fds(wishes, _LONGEST, 3)
             if not wish:
                 return lambda: 0
+            *outputs, end = given
             there, comes = os.pipe()
             pid = os.fork()
             if not pid:
                 os.setsid()
-                os.dup2(given[0], 2)
-                for each in (there, comes, *given, *ends, *(end for _, end in ends.values())):
+                for number, output in enumerate(outputs, 1):
+                    os.dup2(output, number)
+                for each in (there, comes, *given, *ends, *(other for _, other in ends.values())):
                     os.close(each)
                 wishes.close()
-                return lambda: _work(*json.loads(wish))
+                return lambda: _be(mother, *json.loads(wish))
             os.close(comes)
             os.read(there, 1)  # until it has a session of its own: whoever is told its number may stop it at once
             os.close(there)
-            os.close(given[0])
-            ends[os.pidfd_open(pid)] = (pid, given[1])
+            for output in outputs:
+                os.close(output)
+            ends[os.pidfd_open(pid)] = (pid, end)
             wishes.send(str(pid).encode())
 
 
-def _work(module: str, *arguments: str) -> int:
-    """Be the worker; the parent that it ends with is the nursery."""
+def _be(mother: int, command: list[str], environment: dict[str, str]) -> int:
+    """Be the process that was asked for; the parent that it ends with is the nursery, which may have ended already."""
+    module, *arguments = command
+    if module == "weft":
+        os.environ.clear()
+        os.environ.update(environment)
+        return _crawl(mother, arguments)
+    _call_me(WORKER)
     *rest, out, number, _parent = arguments
     if module == "tests.doomed":
         doom(rest[0], int(rest[1]), rest[2])
-    return work.main([out, number, str(os.getppid())])
+    return work.main([out, number, str(mother)])
+
+
+def _crawl(mother: int, arguments: list[str]) -> int:
+    """Be a command, with a nursery of its own; returns in its workers, too."""
+    die_with_parent(mother)
+    parent = os.getpid()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if not os.fork():
+        ours.close()
+        die_with_parent(parent)
+        _call_me(NURSERY)
+        return main(theirs)()
+    theirs.close()
+    with quick_workers(Nursery(ours)):
+        weft(arguments)
+    return 0
+
+
+def _call_me(name: str) -> None:
+    """Have a name by which this process is known from outside."""
+    ctypes.CDLL(None).prctl(_NAME, name.encode())
 
 
 if __name__ == "__main__":
     from tests.doomed import doom
 
     from weft import work
+    from weft.cli import main as weft
     from weft.warming import warm_crawl
 
     die_with_parent(int(sys.argv[2]))
+    import_module("weft.cli.crawl")  # else each command would
     warm_crawl()
     gc.collect()
     gc.freeze()

@@ -22,6 +22,10 @@ class PlainNames:
         """No name server is asked."""
         return Ask(lambda done: done(""))
 
+    def denials_hold(self) -> Ask[bool]:
+        """What is said of names is true."""
+        return Ask(lambda done: done(True))
+
     def mistrust(self, host: str) -> None:
         """Nothing is kept."""
 

@@ -55,12 +55,13 @@ def visits_of(log: Iterable[Entry]) -> list[Visit]:
 
 
 def groups_of(visits: list[Visit]) -> dict[str, dict[str, list[Visit]]]:
-    """Visits by site, by registered domain and by address."""
-    groups: dict[str, dict[str, list[Visit]]] = {"site": {}, "domain": {}, "address": {}}
+    """Visits by site, by registered domain, by address and by network."""
+    groups: dict[str, dict[str, list[Visit]]] = {"site": {}, "domain": {}, "address": {}, "network": {}}
     for visit in visits:
         groups["site"].setdefault(visit.site, []).append(visit)
         groups["domain"].setdefault(registered_domain(visit.site), []).append(visit)
         groups["address"].setdefault(visit.address, []).append(visit)
+        groups["network"].setdefault(visit.address.rpartition(".")[0], []).append(visit)
     return groups
 
 
@@ -76,5 +77,10 @@ def check_polite(visits: list[Visit], *, wait: float, places: int = 4) -> None:
             for before, after in pairwise(group):
                 assert after.opened - before.opened >= wait / 4, (kind, after.opened - before.opened, before, after)
             for visit in group:
-                at_once = sum(other.opened <= visit.opened < other.last for other in group)
+                at_once = open_with(visit, group)
                 assert at_once <= places, (kind, at_once, visit)
+
+
+def open_with(visit: Visit, group: list[Visit]) -> int:
+    """How many of a group are open when a visit has been opened."""
+    return sum(other.opened <= visit.opened < other.last for other in group)

@@ -11,14 +11,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sized
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import pyarrow.parquet as pq
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from tests.crawling import digests_of, rows, settings_for
-from tests.nursery import nursery
+from tests.nursery import NURSERY, WORKER, Nursed, nursery
 from tests.patience import PATIENCE
 from tests.serverside import check_polite, visits_of
 
@@ -40,30 +41,45 @@ def command_for(bed: Bed, out: Path, *options: str) -> list[str]:
     seeds.write_text("\n".join(bed.seeds()), encoding="utf-8")
     command = [sys.executable, "-m", "weft", "crawl", "--seeds", str(seeds), "--out", str(out), "--scope", "all"]
     command += ["--dns", bed.dns, "--allow-address", "127.0.0.0/8", "--max-depth", "1000"]
-    return [*command, "--max-depth-dynamic", "1000", "--max-site-pages", "1000000", *options]
+    command += ["--max-depth-dynamic", "1000", "--max-site-pages", "1000000"]
+    often = [] if "--commit-every" in options else ["--commit-every", "0.2"]  # crawls of seconds wait for commits
+    return [*command, *often, *options]
 
 
 class Siege:
-    """A crawl that is run as a command, and its processes."""
+    """A crawl that is run as a command, and its processes. They come from the nursery unless they are to be started as
+    anybody would.
+    """
 
-    def __init__(self, command: list[str], output: Path) -> None:
+    def __init__(self, command: list[str], output: Path, *, from_scratch: bool = False) -> None:
         self._command = command
         self._output: IO[bytes] = output.open("ab")
+        self._from_scratch = from_scratch
+        self.process: Nursed | subprocess.Popen[bytes]
         self.start()
         self.kills: Counter[str] = Counter()
         self.workers_killed = 0
 
     def start(self) -> None:
         """Give the command."""
-        self.process = subprocess.Popen(self._command, stdout=self._output, stderr=self._output)
+        if self._from_scratch:
+            self.process = subprocess.Popen(self._command, stdout=self._output, stderr=self._output)
+        else:
+            self.process = nursery().command(self._command, self._output)
 
     def stop(self) -> None:
         """Kill -9 everything at once."""
-        workers = self.workers()
-        for pid in (*workers, self.process.pid):
+        workers, below = self.workers(), _descendants(self.process.pid)
+        for pid in (self.process.pid, *workers):  # who is there no more starts no worker again
             _kill(pid)
+        self._gone(workers, below)
+
+    def _gone(self, workers: list[int], below: list[int]) -> None:
+        """Wait until nobody is left: on a busy machine what was killed may yet come to the end of a system call, and a
+        checkpoint be renamed by who made it.
+        """
         self.process.wait()
-        wait_until(lambda: not any(map(alive, workers)), "workers survived")
+        wait_until(lambda: not any(map(alive, below)), "processes survived their parents")
         self.workers_killed += len(workers)
 
     @property
@@ -73,11 +89,13 @@ class Siege:
 
     def workers(self) -> list[int]:
         """The processes of the workers."""
-        return [pid for pid in _children(self.process.pid) if b"weft.work" in _line(pid)]
+        near = _children(self.process.pid)
+        nursed = [pid for mother in near if _name(mother) == NURSERY for pid in _children(mother)]
+        return [pid for pid in (*near, *nursed) if b"weft.work" in _line(pid) or _name(pid) == WORKER]
 
     def kill(self, whom: str, chance: random.Random) -> None:
         """Kill -9 a worker, the watchdog, or all at once; the command is given again where it is gone."""
-        workers = self.workers()
+        workers, below = self.workers(), _descendants(self.process.pid)
         if whom == "worker":
             if not workers:
                 return
@@ -88,9 +106,7 @@ class Siege:
                 self.stop()
             else:
                 self.process.kill()
-                self.process.wait()
-                wait_until(lambda: not any(map(alive, workers)), "workers survived their watchdog")
-                self.workers_killed += len(workers)
+                self._gone(workers, below)
             self.start()
         self.kills[whom] += 1
 
@@ -109,7 +125,14 @@ class Siege:
         self._output.close()
 
 
-def assault(siege: Siege, bed: Bed, chance: random.Random, *, kills: int, pages: int, since: int = 0) -> None:
+class Logged(Protocol):
+    """A web whose servers note what they were asked for."""
+
+    def log(self) -> Sized:
+        """What they noted."""
+
+
+def assault(siege: Siege, web: Logged, chance: random.Random, *, kills: int, pages: int, since: int = 0) -> None:
     """Kill processes of a crawl of so many pages so many times, at random places but for the last quarter.
 
     Places are counted in what the servers were asked for, so that the crawl is not over before, and not by the clock.
@@ -117,7 +140,7 @@ def assault(siege: Siege, bed: Bed, chance: random.Random, *, kills: int, pages:
     share = pages * 3 // (4 * kills)
     for place in range(kills):
         wanted = since + place * share + chance.randrange(share)
-        wait_until(lambda wanted=wanted: siege.over or len(bed.log()) > wanted, "the crawl stands still")
+        wait_until(lambda wanted=wanted: siege.over or len(web.log()) > wanted, "the crawl stands still")
         assert not siege.over, f"the crawl ended before it was killed {kills} times"
         whom = chance.choice(("worker", "worker", "watchdog", "all"))
         if whom == "worker":
@@ -140,11 +163,23 @@ def _children(pid: int) -> list[int]:
         return []
 
 
+def _descendants(pid: int) -> list[int]:
+    children = _children(pid)
+    return [*children, *(each for child in children for each in _descendants(child))]
+
+
 def _line(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return b""
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
 
 
 def alive(pid: int) -> bool:
@@ -221,10 +256,10 @@ def check_servers(bed: Bed, out: Path, *, wait: float) -> int:
 
 def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]], **more: Any) -> int:
     """Crawl with two workers, of which the second dies at these points, one in each of its lives; how often it did."""
-    changes = {"wait": 0.02, "per_visit": 5, "commit_every": 0.3, "part_bytes": 20_000, "volume_bytes": 200_000} | more
-    plan = Plan(
-        seeds=bed.seeds(), out=out, settings=settings_for(bed, workers=2, max_site_pages=10**6, **changes), watched=True
-    )
+    changes = {"wait": 0.02, "per_visit": 5, "commit_every": 0.3, "part_bytes": 20_000, "volume_bytes": 200_000}
+    changes |= {"hung_after": PATIENCE}  # the first worker is held: on a busy machine for long, and does not hang
+    settings = settings_for(bed, workers=2, max_site_pages=10**6, **(changes | more))
+    plan = Plan(seeds=bed.seeds(), out=out, settings=settings, watched=True)
     out.mkdir()
     write_settings(plan)
     create_frontier(out, by_size=False, seeds=plan.seeds)

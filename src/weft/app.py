@@ -11,6 +11,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +27,7 @@ from weft.engine.stopping import Stopping
 from weft.engine.vitals import forget_left_out, left_out, note_left_out, signs_of
 from weft.engine.watchdog import MANY_PER_CORE, MOST_PER_CORE, Watchdog
 from weft.errors import UsageError
-from weft.frontier.pace import Speed
-from weft.frontier.scope import Scope
+from weft.examining import examined
 from weft.frontier.shared.contract import STOPPED, FrontierAwayError, Limits, Restart, SharedFrontier
 from weft.frontier.shared.opening import (
     check_frontier,
@@ -37,9 +37,8 @@ from weft.frontier.shared.opening import (
     open_frontier,
 )
 from weft.handover import Handed, hand_over, hand_over_left
-from weft.model import Kind
+from weft.membership import Membership, come_back, join
 from weft.operations.telling import telling
-from weft.parts import check_parts
 from weft.readiness import make_ready
 from weft.soundness import check_sound
 from weft.store.gathering import waiting_volumes
@@ -49,10 +48,6 @@ from weft.uploading import check_uploading, uploading
 from weft.urls import (
     completed,
     credentials_of,
-    host_of,
-    is_loopback,
-    is_loopback_name,
-    literal_address,
     normal_form,
     site_of,
     without_credentials,
@@ -167,35 +162,34 @@ def run(
     `watch` is told how it goes, a few times a second; `show` what there is to say, line by line. No event loop may run
     in the thread. Signals stop the crawl where they come to it; `stopping` does from any thread.
     """
-    clock = clock or SystemClock()
+    clock, stopping = clock or SystemClock(), stopping or Stopping()
     plan = _with_whole_paths(plan)
-    plan.settings.check()
-    ordering = check_parts(plan)
-    Speed.parse(plan.settings.running.speed)
-    refused = _refused_seeds(plan)
+    ordering, refused = examined(plan, clock)
     revealed = plan.settings.revealed()
-    _check_network(plan, clock)
     check_uploading(plan.settings.storing.store)
     if plan.fresh:
         remove_crawl(plan.out)
     check_directory(plan)
-    check_frontier(plan.out, plan.settings.running.frontier)
+    check_frontier(plan.out, plan.settings.running.frontier, plan.joins)
     wanted = _workers(plan)
     with (
         telling(revealed.reporting, clock, revealed.identity.contact) as told,
         locked(plan.out),
         reopened_on_signal(plan.out / "log" / "crawl.log"),
     ):
+        messages, storing = _messages(plan, clock, show or _print), plan.settings.storing
+        come_back(plan.out, messages.say)
         _check_sound(plan.out, clock)
         note_rules(plan.out)
         _begin_anew(plan.out)
         write_settings(plan, clock)
-        messages, storing = _messages(plan, clock, show or _print), plan.settings.storing
         _warn_of_many(wanted, messages)
-        if not frontier_exists(plan.out):
+        if not plan.joins and not frontier_exists(plan.out):
             create_frontier(plan.out, by_size=ordering.by_size, seeds=plan.seeds)
         if plan.private:  # the cookies of a login may go through it
             make_private(plan.out)
+        join(plan)
+        make_ready("crawl", keep=messages.keep)  # it may take minutes, and others wait for nobody who is not ready
         shared = open_frontier(plan.out, clock)
         try:
             workers = wanted or _enough(plan, shared)
@@ -207,14 +201,15 @@ def run(
             )
             for handed in hand_over(plan.out, shared, workers, plan.settings, clock):
                 messages.say(str(handed))
-            make_ready("crawl", keep=messages.keep)
+            member = Membership(plan, shared, clock, messages.say, stopping)
+            member.check_rules()
             for widened in widen(plan, shared):
                 messages.say(widened)
             before = _together(shared).counts.fetches
             watch = watch or (lambda _statistics: None)
             with told.of(plan.out, messages.say):
-                with uploading(plan.out, storing.store, clock, messages) as look:
-                    seen = _both(watch, look)
+                with uploading(plan.out, storing.store, clock, messages) as look, member.watched() as hear:
+                    seen = _both(watch, look, hear)
                     if workers == 1 and not plan.watched:
                         why = _worked(plan, clock, seen, messages, stopping)
                     else:
@@ -222,6 +217,7 @@ def run(
                 total = _together(shared)
                 total.pending += shared.waiting()
                 shared.end(why)
+                member.leave()
             state, lists = shared.state(), shared.lists()
         finally:
             shared.close()
@@ -248,6 +244,17 @@ def run(
     )
 
 
+def begin(plan: Plan, clock: Clock | None = None) -> None:
+    """Begin a crawl in a database, for nodes to join: none runs, and this machine keeps nothing."""
+    clock = clock or SystemClock()
+    plan = _with_whole_paths(plan)
+    ordering, _ = examined(plan, clock)
+    with tempfile.TemporaryDirectory(prefix="weft-cluster-") as room:
+        check_frontier(Path(room), plan.settings.running.frontier)
+        write_settings(dataclasses.replace(plan, out=Path(room)), clock)
+        create_frontier(Path(room), by_size=ordering.by_size, seeds=plan.seeds)
+
+
 def _messages(plan: Plan, clock: Clock, show: Callable[[str], None]) -> Messages:
     storing = plan.settings.storing
     rotation = Rotation(storing.log_bytes, storing.log_keep, clock)
@@ -269,9 +276,10 @@ def _begin_anew(out: Path) -> None:
         forget_left_out(own)
 
 
-def _both(watch: Watch, look: Callable[[], None]) -> Watch:
+def _both(watch: Watch, *looks: Callable[[], None]) -> Watch:
     def seen(statistics: Statistics) -> None:
-        look()
+        for look in looks:
+            look()
         watch(statistics)
 
     return seen
@@ -328,7 +336,7 @@ def _enough(plan: Plan, shared: SharedFrontier) -> int:
     return cores if plan.settings.selection.scope == "all" else max(1, min(cores, shared.groups()))
 
 
-def _worked(plan: Plan, clock: Clock, watch: Watch, messages: Messages, stopping: Stopping | None) -> str:
+def _worked(plan: Plan, clock: Clock, watch: Watch, messages: Messages, stopping: Stopping) -> str:
     """Run the one worker in this process."""
     import uvloop
 
@@ -337,7 +345,7 @@ def _worked(plan: Plan, clock: Clock, watch: Watch, messages: Messages, stopping
     shared = open_frontier(plan.out, clock, patience=TRY)
     try:
         with rare_collections():
-            return uvloop.run(work(plan, 0, shared, clock, watch, messages.say, stopping))
+            return uvloop.run(work(plan, shared.first, shared, clock, watch, messages.say, stopping))
     finally:
         shared.close()
 
@@ -349,7 +357,7 @@ def _watched(
     clock: Clock,
     watch: Watch,
     messages: Messages,
-    stopping: Stopping | None,
+    stopping: Stopping,
 ) -> str:
     """Run the workers as processes of their own, under a watchdog."""
 
@@ -375,6 +383,7 @@ def _watched(
         is_over=lambda: _unless_away(lambda: bool(shared.state().over), False),
         doing=lambda number: call_of(plan.out / "workers" / str(number)),
         crew=_Crew(plan, shared, clock, messages),
+        first=shared.first,
     )
     watchdog.run(lambda: _unless_away(lambda: watch(_together(shared)), None), stopping)
     return watchdog.why or shared.state().over
@@ -430,58 +439,3 @@ class _Crew:
 
 def _together(shared: SharedFrontier) -> Statistics:
     return together(worker.statistics for worker in shared.workers() if worker.statistics)
-
-
-def _refused_seeds(plan: Plan) -> dict[str, str]:
-    """The seeds that a rule refuses, with the reason; that all of them are is an error."""
-    scope = Scope(plan.settings.selection, plan.settings.overrides)
-    answers = {seed: scope.refusal(seed, site_of(seed), Kind.SEED, 0) for seed in plan.seeds}
-    refused = {seed: reason.value for seed, reason in answers.items() if reason is not None}
-    if len(refused) == len(plan.seeds):
-        first, reason = next(iter(refused.items()))
-        raise UsageError(
-            f"every seed is refused by a rule, the first ({first}): {reason}", todo="change the rules or the seeds"
-        )
-    return refused
-
-
-def _check_network(plan: Plan, clock: Clock) -> None:
-    """Can the name servers be used? And without a contact nothing but this machine may be crawled: say so first."""
-    identity = plan.settings.identity
-    hosts: set[str] = set()
-    if not (identity.contact or identity.agent):
-        for host in {host_of(site_of(url)) for url in plan.seeds}:
-            literal = literal_address(host)
-            if literal is None and not is_loopback_name(host):
-                hosts.add(host)
-            elif literal is not None and not is_loopback(literal):
-                raise _no_contact(host, known=True)
-    if hosts or plan.settings.naming.dns:
-        import asyncio
-
-        asyncio.run(_check_names(plan, clock, hosts))
-
-
-async def _check_names(plan: Plan, clock: Clock, hosts: set[str]) -> None:
-    """Do all of these names lead to this machine?"""
-    import asyncio
-
-    from weft.fetch.dns import Answer, Resolver
-
-    resolver = Resolver(asyncio.get_running_loop(), clock, plan.settings.naming)
-    try:
-        for host in hosts:
-            future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-            resolver.resolve(host, future.set_result)
-            answer = await future
-            if not answer.addresses or not all(map(is_loopback, answer.addresses)):
-                raise _no_contact(host, known=bool(answer.addresses))
-    finally:
-        await resolver.stop()
-
-
-def _no_contact(host: str, *, known: bool) -> UsageError:
-    return UsageError(
-        f"no contact is given, and {host} {'is not on this machine' if known else 'cannot be resolved'}",
-        todo="give --contact with a URL or mail address where webmasters can reach you",
-    )

@@ -246,7 +246,12 @@ SECTIONS: dict[str, list[str]] = {
 }
 
 # The first is never above the second. A worker shows that it lives with every commit.
-_ORDERED = (("wait_least", "wait_most"), ("dns_shortest", "dns_longest"), ("commit_every", "hung_after"))
+_ORDERED = (
+    ("wait_least", "wait_most"),
+    ("dns_shortest", "dns_longest"),
+    ("commit_every", "hung_after"),
+    ("hung_after", "node_lost_after"),
+)
 
 PROFILES: dict[str, dict[str, Any]] = {
     # P0 section 7: the crawl of the Chilean web in 2004.

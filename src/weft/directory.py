@@ -45,7 +45,16 @@ KEY = "hash.key"
 SECRET = 16  # bytes of the secret in it
 _STAMP = "%Y%m%dT%H%M%S.%fZ"  # when settings began to hold, in the name of their file
 # Everything that a crawl puts into its directory.
-_FILES = ("crawl.toml*", "secrets.toml*", "hash.key*", "seeds.txt*", "frontier.db*", "frontier.id*", ".lock")
+_FILES = (
+    "crawl.toml*",
+    "secrets.toml*",
+    "hash.key*",
+    "seeds.txt*",
+    "frontier.db*",
+    "frontier.id*",
+    "superseded.log",
+    ".lock",
+)
 _LISTS = (LIST, f"{LISTED}*", STORED)
 _FIRST = ("crawl.toml.new", "secrets.toml*", "hash.key*", "seeds.txt*", ".lock")  # before `crawl.toml` is there
 _OURS = (
@@ -74,6 +83,7 @@ class Plan:
     application: Application | Together | None = None
     watched: bool = False  # run workers as processes of their own under a watchdog, be it only one
     fresh: bool = False  # remove the crawl that is there
+    joins: str = ""  # the crawl, by its id, that it joins as a node: others began it
 
     @property
     def ordering(self) -> str:

@@ -31,3 +31,14 @@ class UsageError(WeftError):
     """The command, a setting or an input file is wrong; nothing was done."""
 
     exit_code = 2
+
+
+def no_crawl(where: str) -> UsageError:
+    """What to say where a crawl's directory was to be, and is not."""
+    if where.startswith(("postgresql:", "postgres:", "env:")):
+        return UsageError(
+            "a database has no files of a crawl: they are where its nodes are",
+            where=where,
+            todo="give the directory of a node, there",
+        )
+    return UsageError("there is no crawl here", where=where, todo="give the directory of a crawl (its --out)")

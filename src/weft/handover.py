@@ -33,8 +33,9 @@ from weft.engine.progress import Counts, Statistics
 from weft.frontier.durable.chain import next_life, open_chain, remove_stale
 from weft.frontier.durable.memory import SiteMemory, unpacked_robots
 from weft.frontier.durable.pauses import noted
-from weft.frontier.politeness import wait_after
+from weft.frontier.politeness import lent_as, shortest_wait, wait_after
 from weft.frontier.shared.contract import Left, SharedFrontier, WorkerState
+from weft.frontier.shared.nodes import PER_NODE
 from weft.parse.robots import parse_robots
 from weft.store.files import intact
 
@@ -65,8 +66,8 @@ def hand_over(out: Path, shared: SharedFrontier, workers: int, settings: Setting
     that had something.
     """
     repair(out, shared)
-    numbers = numbers_of(out)
-    before = shared.state().shared_among or max(numbers, default=workers - 1) + 1
+    numbers = [number for number in numbers_of(out) if 0 <= number - shared.first < PER_NODE]
+    before = shared.state().shared_among or max(numbers, default=shared.first + workers - 1) - shared.first + 1
     gone = set(shared.surplus())
     if workers > before:
         gone |= set(numbers)
@@ -111,7 +112,7 @@ def dissolve(out: Path, shared: SharedFrontier, number: int, settings: Settings,
     estate = Estate(log, lambda commit: intact(out, commit.marks), applied=stood.applied)
     try:
         last = estate.last or Commit()
-        _take_pauses(estate, noted(log))
+        _take_pauses(estate, noted(log, clock.wall()), clock.wall())
         seal_leftovers(out, last.marks, number, number=last.number)
         statistics = _totals(stood.statistics, last.counts)
         counts = msgspec.msgpack.encode(statistics.counts)
@@ -127,6 +128,7 @@ def dissolve(out: Path, shared: SharedFrontier, number: int, settings: Settings,
             clean=estate.clean,
             at=now,
             rests=_rests(estate, settings, now),
+            unwritten=0.0 if estate.clean else _unwritten(settings),
             pages=statistics.counts.pages,
             statistics=msgspec.msgpack.encode(statistics),
         )
@@ -134,7 +136,28 @@ def dissolve(out: Path, shared: SharedFrontier, number: int, settings: Settings,
     finally:
         estate.close()
     _put_in_place(out, shared, number)
-    return Handed(worker=number, groups=len(estate.groups), lost=lost)
+    return Handed(worker=number, groups=estate.held, lost=lost)
+
+
+def end_worker(out: Path, number: int) -> None:
+    """Have nothing open of a worker that does not run and is no more: seal what it left, up to its last commit."""
+    from weft.frontier.durable.log import Commit
+    from weft.frontier.durable.parcels import Estate
+    from weft.store.sealing import seal_leftovers
+
+    estate = Estate(_log_of(out, number), lambda commit: intact(out, commit.marks))
+    try:
+        last = estate.last or Commit()
+        seal_leftovers(out, last.marks, number, number=last.number)
+    finally:
+        estate.close()
+
+
+def put_aside(out: Path, number: int) -> None:
+    """Have nobody go on from the log of a worker: its folder has another name."""
+    folder = _log_of(out, number).parent
+    with writing(folder):
+        rename(folder, folder.with_name(f"{number}.lost"))
 
 
 def _log_of(out: Path, number: int) -> Path:
@@ -175,37 +198,49 @@ def _totals(reported: bytes, committed: bytes) -> Statistics:
     return Statistics(counts=counts)
 
 
-def _take_pauses(estate: Estate, pauses: dict[str, float]) -> None:
-    """Have sites left alone as long as they asked for after the last commit."""
+def _take_pauses(estate: Estate, pauses: dict[str, float], now: float) -> None:
+    """Have sites left alone as long as they asked for after the last commit; `now` is wall time."""
     for number, name in enumerate(estate.names):
         data = estate.states.get(number)
         if name in pauses and data is not None:
             memory = _memory(data)
-            memory.next_visit = max(memory.next_visit, pauses[name])
+            memory.rest = max(memory.left(now), pauses[name] - now)
+            memory.next_visit = now + memory.rest
             estate.states[number] = msgspec.msgpack.encode(memory)
 
 
 def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:
-    """How long each address is to be left alone: w/4 behind the last opening.
+    """How long each address, or network, is to be left alone: w/4 behind the last opening; a network for its own gap,
+    too.
 
     When that was is not known. Of a visit that ended, `next_visit` is w behind its end. The opening was before that
     and before now, so that w/4 behind it is at most a quarter of the way from now to `next_visit`, whatever w is. A
-    worker that died may have been there just now.
+    worker that died may have been there just now. The gap of a network is known, and was begun no later than
+    `next_visit`.
     """
     rests: dict[str, float] = {}
-    for number, data in estate.states.items():
+    gap = settings.politeness.network_gap
+    for site, data, robots in estate.memories():
         memory = _memory(data)
         if not memory.address:
             continue
-        rest = max(0.0, memory.next_visit - now) / 4
+        rest = memory.left(now) / 4
+        rest = max(rest, gap if not estate.clean else min(gap, memory.next_visit + gap - now))
         if not estate.clean:
-            files = [unpacked_robots(each).body for each in estate.robots_of(number).values()]
+            files = [unpacked_robots(each).body for each in robots().values()]
             asked = [parse_robots(body or b"", settings.identity.product).crawl_delay or 0.0 for body in files]
-            fixed = settings.overrides.of(estate.names[number]).wait
+            fixed = settings.overrides.of(site).wait
             rest = max(
                 rest, wait_after(settings.politeness, memory.took, max(asked, default=0.0) or None, fixed, 0) / 4
             )
         if rest:
-            seconds = rest + settings.politeness.margin
-            rests[memory.address] = max(rests.get(memory.address, 0.0), seconds)
+            seconds, name = rest + settings.politeness.margin, lent_as(settings.politeness, memory.address)
+            rests[name] = max(rests.get(name, 0.0), seconds)
     return rests
+
+
+def _unwritten(settings: Settings) -> float:
+    """How long what was lent to a worker that died is left alone, where its log does not say that it was there."""
+    politeness = settings.politeness
+    rest = max(shortest_wait(politeness) / 4, politeness.network_gap)
+    return rest + politeness.margin if rest else 0.0

@@ -106,6 +106,10 @@ class Keywords(TypedDict, total=False):
     """Connections at once to the sites of one registered domain."""
     per_address: int
     """Connections at once to one address."""
+    per_network: int | None
+    """Connections at once to the addresses of one network (/24, in IPv6 /48). When not given, any number."""
+    network_gap: float
+    """Least seconds between two openings of connections to the addresses of one network; 0 keeps no gap."""
     margin: float
     """Seconds added to every wait: a server sees the end of a visit a little later than we do."""
     crawl_delay_most: float
@@ -137,6 +141,9 @@ class Keywords(TypedDict, total=False):
 
     retry_pauses: list[float] | tuple[float, ...]
     """Seconds before the second, third … try of a page or site that failed; none: no retries."""
+    name_recheck: float
+    """Links to a name that does not exist are refused for so many seconds, then it is asked for again; 0: it is
+    tried as a site that fails."""
 
     # Reading pages.
 
@@ -277,6 +284,12 @@ class Keywords(TypedDict, total=False):
 
     hung_after: float
     """A worker that shows no sign of life for so many seconds is restarted."""
+    node_lost_after: float
+    """Of a crawl on several machines: a node that is silent for so many seconds counts as lost, and others go on
+    with its sites from what it last sent of them."""
+    parcel_every: float
+    """Of a crawl in a database: seconds between two times that a worker sends what it knows of its sites; if its
+    node is lost, what it fetched since is fetched again."""
     most_restarts: int
     """Leave a worker out when it dies more often than this in a row without a commit: its sites go to the others;
     where it is the only one the crawl ends."""

@@ -1,5 +1,5 @@
-"""A crawl managed from outside, while it runs or before it goes on. In: its directory and what is wanted. Out: how it
-stands.
+"""A crawl managed from outside, while it runs or before it goes on. In: its directory, or the address of its database,
+and what is wanted. Out: how it stands.
 
 Everything that is said goes into the global frontier, where workers hear of it with their next exchange, within a
 second or two. When the crawl is not running, what was said holds for its next run.
@@ -16,11 +16,13 @@ from pathlib import Path
 
 from weft.clock import Clock, SystemClock
 from weft.engine.watchdog import most_workers
-from weft.errors import UsageError
+from weft.errors import UsageError, no_crawl
 from weft.frontier.blacklist import usable_rule
 from weft.frontier.pace import Speed
+from weft.frontier.shared.address import is_address, without_password
 from weft.frontier.shared.contract import STOPPED, SharedFrontier
-from weft.frontier.shared.opening import open_frontier
+from weft.frontier.shared.nodes import NodeState
+from weft.frontier.shared.opening import nodes_of, open_cluster, open_frontier
 from weft.model import Reason
 from weft.operations.status import Status, look_at
 from weft.store.reading import CrawlFiles
@@ -31,18 +33,26 @@ _LOOK = 0.1  # seconds between two looks at whether a crawl has ended
 class Managed:
     """A crawl that can be told something."""
 
-    def __init__(self, out: Path, shared: SharedFrontier, clock: Clock) -> None:
-        self.out = out
+    def __init__(self, out: Path | None, shared: SharedFrontier, clock: Clock, name: str = "") -> None:
+        self.out = out  # None: it is managed by its address, and no files are looked at
+        self._name = name or str(out)
         self._shared = shared
         self._clock = clock
 
     def __repr__(self) -> str:
-        return f"Managed({self.out})"
+        return f"Managed({self._name})"
 
     @property
     def running(self) -> bool:
-        """Is it run by a process at this moment?"""
-        return is_running(self.out)
+        """Is it run by a process at this moment, or by one of its nodes?"""
+        if self.out is not None:
+            return is_running(self.out)
+        return any(node.alive for node in self.nodes())
+
+    def nodes(self) -> list[NodeState]:
+        """Its nodes; none where the global frontier is a file."""
+        nodes = nodes_of(self._shared)
+        return [] if nodes is None else nodes.nodes()
 
     @property
     def over(self) -> str:
@@ -99,6 +109,10 @@ class Managed:
     def set_workers(self, count: int) -> None:
         """Have the run go on with so many workers; the next run has as many as its command says."""
         state = self._shared.state()
+        if self.out is None:
+            raise UsageError(
+                "each node has workers of its own", where=self._name, todo="give the directory of the node, there"
+            )
         if not self.running:
             raise UsageError("the crawl does not run", where=str(self.out), todo="give --workers when it goes on")
         if not state.watched:
@@ -126,7 +140,7 @@ class Managed:
         for rule in gone:
             if rule not in known:
                 raise UsageError(
-                    f"'{rule}' is not on the blacklist", where=str(self.out), todo="list its rules without --remove"
+                    f"'{rule}' is not on the blacklist", where=self._name, todo="list its rules without --remove"
                 )
         if new or gone:
             self._shared.change_blacklist(add=new, remove=gone)
@@ -136,12 +150,14 @@ class Managed:
 
     def add(self, urls: Iterable[str]) -> None:
         """Add seeds, in normal form. Those that are known already change nothing, but what was fetched and not kept
-        because of its type is fetched again.
+        because of its type is fetched again. Which that is, is found in the files of a directory.
         """
         seeds = list(urls)
         self._shared.add(seeds, self._refused_by_type(seeds))
 
     def _refused_by_type(self, urls: list[str]) -> set[str]:
+        if self.out is None:
+            return set()
         wanted = set(urls)
         reasons: dict[str, str | None] = {}
         for batch in CrawlFiles(self.out).batches("pages", ["url", "final", "reason"]):
@@ -153,15 +169,41 @@ class Managed:
 
     def status(self) -> Status:
         """Everything there is to say, at this moment."""
-        return look_at(self.out, self._shared, self._clock, running=self.running).status
+        running = self.running or any(node.alive for node in self.nodes())
+        return look_at(self.out, self._shared, self._clock, running=running, everywhere=True, name=self._name).status
+
+    def leave(self, node: int | None) -> int:
+        """Have a node leave: the one in the directory, or another; which one it is."""
+        nodes = nodes_of(self._shared)
+        if nodes is None:
+            raise UsageError(
+                "this crawl has no nodes: its global frontier is a file", where=self._name, todo="weft stop ends it"
+            )
+        number = nodes.node if node is None else node
+        if number is None:
+            raise UsageError("which node is to leave?", where=self._name, todo="give --node, as weft status shows it")
+        if not nodes.ask_to_leave(number):
+            raise UsageError(
+                f"there is no node {number} that could leave", where=self._name, todo="weft status shows the nodes"
+            )
+        return number
 
 
 @contextmanager
-def managing(out: Path, clock: Clock | None = None) -> Iterator[Managed]:
-    """Open the crawl in a directory to be managed."""
-    if not (out / "crawl.toml").exists():
-        raise UsageError("there is no crawl here", where=str(out), todo="give the directory of a crawl (its --out)")
+def managing(crawl: Path | str, clock: Clock | None = None) -> Iterator[Managed]:
+    """Open a crawl to be managed: the one in a directory, or in a database."""
     clock = clock or SystemClock()
+    if isinstance(crawl, str) and is_address(crawl):
+        place = without_password(crawl, where="the command line")
+        cluster = open_cluster(place)
+        try:
+            yield Managed(None, cluster, clock, place)
+        finally:
+            cluster.close()
+        return
+    out = Path(crawl)
+    if not (out / "crawl.toml").exists():
+        raise no_crawl(str(out))
     shared = open_frontier(out, clock)
     try:
         yield Managed(out, shared, clock)

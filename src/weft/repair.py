@@ -12,7 +12,7 @@ they are not, both are made anew (`Rebuilding`).
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from weft.disk import rename, writing
 from weft.errors import UsageError, WeftError
 from weft.frontier.durable import parcels
 from weft.frontier.durable.chain import commits_left
-from weft.frontier.durable.log import FrontierLog
+from weft.frontier.durable.log import FrontierLog, Replayed
 from weft.frontier.durable.on_shelf import links_of, on_shelf
 from weft.frontier.durable.past import DONE, GONE, Past
 from weft.frontier.durable.rebuilding import Rebuilding
@@ -35,7 +35,8 @@ from weft.frontier.shared.contract import Found, FrontierAwayError, SharedFronti
 from weft.frontier.shared.opening import FILE, files_of, open_frontier
 from weft.handover import numbers_of
 from weft.salvage import Salvage
-from weft.soundness import Damage, log_of, look, read_log
+from weft.soundness import Damage, log_of, look, read_log, without_damaged
+from weft.store.files import final_name
 from weft.store.joining import JoinedColumns
 from weft.store.sealed import LIST, final_files, listed, sealed_now
 from weft.store.sealing import make_contents_anew
@@ -117,15 +118,17 @@ def _repair(
             todo="put the objects back from a copy or an earlier version; nothing was changed",
         )
     report.rebuilt = shared is None or any(each.where.startswith(_OF_FRONTIER) for each in report.damages)
-    salvage = Salvage(out, room, _marks(out), _ends(out, shared), wall=clock.wall())
     names = {each.where for each in report.damages if not each.where.startswith(_OF_FRONTIER)}
+    logs = _Logs(out, _applied(shared), {final_name(name) for name in names}, rebuilt=report.rebuilt)
+    salvage = Salvage(out, room, _marks(out), logs.ends(), wall=clock.wall())
     salvage.save(names, all_open=report.rebuilt)
-    report.files = salvage.said
-    lost = _lost(out, salvage.done)
+    lost = logs.lost(salvage.done)
+    report.files = [*salvage.said, *logs.said]
     report.pages = len(lost)
     if not decide(report):
         return
     aside = _place(out, clock)
+    logs.cut(aside)
     salvage.replace(aside)
     if report.rebuilt or shared is None:
         _rebuild(out, room, shared, aside, settings, seeds, clock)
@@ -172,46 +175,96 @@ def _applied(shared: SharedFrontier | None) -> dict[int, int]:
         return {}
 
 
-def _ends(out: Path, shared: SharedFrontier | None) -> dict[int, Commit]:
-    """By worker: the record that its log ends with, once what a crash left is dropped."""
-    applied = _applied(shared)
-    ends = {}
-    for number in numbers_of(out):
-        try:
-            ends[number] = read_log(out, log_of(out, number), applied.get(number, 0)).last
-        except WeftError:
-            for commit in commits_left(log_of(out, number)):
-                ends[number] = commit
-    return ends
+class _Logs:
+    """What the logs say that a repair goes by: the records that count now count when the crawl goes on, and no others.
+
+    Files that are made anew are whole then, so they have no part in it. A record that does not count although its bytes
+    are there is cut off with the repair: what it promised may be sealed by then, and it would count again.
+    """
+
+    def __init__(self, out: Path, applied: dict[int, int], bad: set[str], *, rebuilt: bool) -> None:
+        self._out = out
+        self._applied = applied  # by worker: the last commit that the global frontier heard of
+        self._bad = bad  # final names of damaged files
+        self._rebuilt = rebuilt  # no log counts any more, whatever can be read of it
+        self._dropped: dict[int, int] = {}  # by worker: records that do not count
+
+    def __repr__(self) -> str:
+        return f"_Logs({self._out}, {len(self._bad)} bad files)"
+
+    def ends(self) -> dict[int, Commit]:
+        """By worker: the record that its log ends with, once what a crash left is dropped."""
+        if self._rebuilt:
+            return {}
+        return {
+            number: read_log(self._out, log_of(self._out, number), self._heard(number), without=self._bad).last
+            for number in numbers_of(self._out)
+        }
+
+    def lost(self, done: set[str]) -> list[Found]:
+        """Pages that logs have as done, and that have no row."""
+        found: dict[str, Found] = {}
+        for number in numbers_of(self._out):
+            try:
+                log = FrontierLog(log_of(self._out, number), read_only=True)
+            except WeftError:
+                continue  # the columns say what was fetched
+            try:
+                past = Past(log)
+                for replayed in log.good_part() if self._rebuilt else self._replay(log, number):
+                    past.take(replayed)
+                if log.dropped:
+                    self._dropped[number] = len(log.dropped)
+                for link in _done_in(past, log):
+                    if link.url not in done:
+                        found[link.url] = link
+            except WeftError:
+                continue
+            finally:
+                log.close()
+        return list(found.values())
+
+    @property
+    def said(self) -> list[str]:
+        """What becomes of logs."""
+        return [
+            f"workers/{number}/frontier.log: its last records go ({count}), as after a crash; their visits are repeated"
+            for number, count in self._dropped.items()
+        ]
+
+    def cut(self, aside: Path) -> None:
+        """Cut off what does not count; a copy of the log as it was goes aside."""
+        for number in self._dropped:
+            path = log_of(self._out, number)
+            copy = aside / path.relative_to(self._out)
+            with writing(copy):
+                copy.parent.mkdir(parents=True)
+                shutil.copy2(path, copy)
+            log = FrontierLog(path)
+            try:
+                for _ in self._replay(log, number):
+                    pass
+            finally:
+                log.close()
+
+    def _replay(self, log: FrontierLog, number: int) -> Iterator[Replayed]:
+        return log.replay(without_damaged(self._out, self._bad), applied=self._heard(number))
+
+    def _heard(self, number: int) -> int:
+        return self._applied.get(number, 0)
 
 
-def _lost(out: Path, done: set[str]) -> list[Found]:
-    """Pages that logs have as done, and that have no row."""
-    found: dict[str, Found] = {}
-    for number in numbers_of(out):
-        try:
-            log = FrontierLog(log_of(out, number), read_only=True)
-        except WeftError:
-            continue  # the columns say what was fetched
-        try:
-            past = Past(log)
-            for replayed in log.good_part():
-                past.take(replayed)
-            sites, states = past.sites(leaving=True), past.page_states()
-            for place in np.flatnonzero((states == DONE) & (sites != GONE)).tolist():
-                url, via, _, depth, kind, steps = log.entry(past.first + place)
-                if url not in done:
-                    found[url] = Found(url, kind, depth, via, again=True, steps=steps)
-            for _group, content in on_shelf(past, log):
-                over = np.frombuffer(content.state, np.uint8) == parcels.DONE
-                for link, is_done in zip(links_of(content), over.tolist(), strict=True):
-                    if is_done and link.url not in done:
-                        found[link.url] = msgspec.structs.replace(link, again=True)
-        except WeftError:
-            continue
-        finally:
-            log.close()
-    return list(found.values())
+def _done_in(past: Past, log: FrontierLog) -> Iterator[Found]:
+    """Pages that a log has as done, those of groups on the shelf included, as links to be followed again."""
+    sites, states = past.sites(leaving=True), past.page_states()
+    for place in np.flatnonzero((states == DONE) & (sites != GONE)).tolist():
+        url, via, _, depth, kind, steps = log.entry(past.first + place)
+        yield Found(url, kind, depth, via, again=True, steps=steps)
+    for _group, content in on_shelf(past, log):
+        over = np.frombuffer(content.state, np.uint8) == parcels.DONE
+        for link, is_done in zip(links_of(content), over.tolist(), strict=True):
+            if is_done:
+                yield msgspec.structs.replace(link, again=True)
 
 
 def _rebuild(

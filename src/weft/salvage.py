@@ -16,7 +16,7 @@ from isal import isal_zlib
 
 from weft.disk import beside, rename, writing
 from weft.frontier.durable.records import Commit
-from weft.store.files import OPEN, Mark, owner_of, sealed_as
+from weft.store.files import OPEN, Mark, final_name, owner_of
 from weft.store.places import folder_of, located, name_of, places_of
 from weft.store.salvaging import (
     empty_volume,
@@ -67,9 +67,9 @@ class Salvage:
             (self._room / folder).mkdir(parents=True)
         places = ((folder, place) for folder in known for place in folder_of(self._out, folder))
         opened = {f"{folder}/{path.name}" for folder, place in places for path in place.glob(f"*{OPEN}")}
-        self._bad = {_final(name) for name in names}
+        self._bad = {final_name(name) for name in names}
         self._strict = all_open
-        wanted = self._bad | {_final(name) for name in opened if all_open}
+        wanted = self._bad | {final_name(name) for name in opened if all_open}
         for name in sorted(wanted):
             if name.startswith("volumes/") and name.endswith(".gz"):
                 self._volume(name)
@@ -89,7 +89,7 @@ class Salvage:
     def _parts(self, folder: str) -> Iterator[tuple[str, Path]]:
         """The parts of a table, sealed or open, each with its final name."""
         for path in sorted((self._out / folder).glob("part-*")):
-            name = _final(f"{folder}/{path.name}")
+            name = final_name(f"{folder}/{path.name}")
             if path.suffix == ".parquet" or (path.suffix == OPEN and not (self._out / name).exists()):
                 yield name, path
 
@@ -253,8 +253,3 @@ class Salvage:
 
     def _has_source(self, batch: Any) -> Any:
         return pc.is_in(batch["source"], pa.array(list(self._ids), pa.int64()))
-
-
-def _final(name: str) -> str:
-    """The name that a file has when it is sealed."""
-    return str(sealed_as(Path(name.removesuffix(OPEN))))

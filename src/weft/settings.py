@@ -148,13 +148,13 @@ def read(section: type, values: dict[str, Any], *, where: str, spell: Callable[[
     allowed is refused by name, as `spell` writes it.
     """
     known = {field.name: field for field in dataclasses.fields(section)}
-    kinds = typing.get_type_hints(section)
+    hints = typing.get_type_hints(section)
     made = {}
     for name, value in values.items():
         if name not in known:
             raise unknown(spell(name), map(spell, known), where=where)
         try:
-            made[name] = _value(value, kinds[name], rule_of(known[name]))
+            made[name] = _value(value, hints[name], rule_of(known[name]))
         except ValueError as error:
             raise UsageError(f"{spell(name)} cannot be {_shown(value)}", where=where, todo=str(error)) from None
     return made
@@ -194,20 +194,20 @@ def named(name: str, what: str) -> Any:
     return found
 
 
-def _value(value: Any, kind: Any, rule: Rule) -> Any:
+def _value(value: Any, hint: Any, rule: Rule) -> Any:
     """A value as it is kept, or a `ValueError` with what is allowed."""
     if rule.unit is not None:
         value = _plain(value, rule.unit)
     try:
-        made = msgspec.convert(value, kind, strict=True)
+        made = msgspec.convert(value, hint, strict=True)
     except (msgspec.ValidationError, OverflowError):
-        raise ValueError(f"give {_allowed(kind, rule)}") from None
+        raise ValueError(f"give {_allowed(hint, rule)}") from None
     for item in _items(made):
         if isinstance(item, str):
             if _odd_surrogate(item):
                 raise ValueError("give text: these bytes are no UTF-8")
         elif isinstance(item, (int, float)) and not isinstance(item, bool) and not rule.holds(item):
-            raise ValueError(f"give {_allowed(kind, rule)}")
+            raise ValueError(f"give {_allowed(hint, rule)}")
     if rule.check is not None and made is not None:
         for item in made if isinstance(made, tuple) else [made]:
             if complaint := rule.check(item):
@@ -233,13 +233,13 @@ def _items(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _allowed(kind: Any, rule: Rule) -> str:
+def _allowed(hint: Any, rule: Rule) -> str:
     """What may be given, in words.
 
     >>> _allowed(tuple[float, ...], Rule(at_least=0)), _allowed(bool | None, Rule())
     ('a list: a number, at least 0', 'true or false')
     """
-    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return _allowed(next(part for part in parts if part is not type(None)), rule)
     if origin is tuple:
@@ -248,7 +248,7 @@ def _allowed(kind: Any, rule: Rule) -> str:
         return f"one of {', '.join(map(str, parts))}"
     if origin is dict:
         return "a table of texts"
-    word = _WORDS.get(kind, str(getattr(kind, "__name__", kind))) if rule.unit is None else rule.unit
+    word = _WORDS.get(hint, str(getattr(hint, "__name__", hint))) if rule.unit is None else rule.unit
     example = "" if rule.unit is None else f"such as {EXAMPLES[rule.unit]}"
     return ", ".join(part for part in (word, rule.bounds, example) if part)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from weft.frontier.durable.chain import SiteTable, open_chain, unsound
 from weft.frontier.durable.records import Commit, kept, whole
 from weft.frontier.shared.contract import Batch, SharedFrontier
 from weft.frontier.shared.opening import name_of
-from weft.store.files import OPEN, SETTLED, damaged, intact, owner_of, sealed_as, wholly_intact
+from weft.store.files import OPEN, SETTLED, damaged, final_name, intact, owner_of, wholly_intact
 from weft.store.places import located
 from weft.store.sealed import LIST, Sealed, append, as_listed, final_files, listed, sealed_now
 from weft.store.stored import Stored, stored_volumes
@@ -142,13 +142,13 @@ def _worker(
         if alien:
             yield Damage(name_of(out), f"{_some(alien)} of {where} belong to nobody there, or to another worker")
         missing = set(shared.missing(number, told.groups, last.taken)) - told.moved
-        missing = _not_shelved(out, path, missing) if missing else missing
+        missing = not_shelved(out, path, missing) if missing else missing
         if missing:
             yield Damage(where, f"nothing is known of {_some(missing)} that it should hold")
     yield from _open_files(out, last)
 
 
-def _not_shelved(out: Path, path: Path, groups: set[str]) -> set[str]:
+def not_shelved(out: Path, path: Path, groups: set[str]) -> set[str]:
     """Those of some groups that a worker has not put away. Of these the keys are at hand, not the names."""
     from weft.frontier.durable.log import FrontierLog  # they load numpy, which is needed for nothing else
     from weft.frontier.durable.past import Past
@@ -192,8 +192,21 @@ def _files_before_the_last(out: Path, path: Path) -> Iterator[Damage]:
             yield from _open_files(out, records[0].commit())
 
 
-def read_log(out: Path, path: Path, applied: int) -> Told:
-    """What a log says. It is only read; a damaged one is an error."""
+def without_damaged(out: Path, damaged_files: Container[str]) -> Callable[[Commit], bool]:
+    """Whether everything is there that a commit promises, but for some files, by their final names: those that a repair
+    makes anew do not say which records count.
+    """
+
+    def there(commit: Commit) -> bool:
+        return intact(out, {name: mark for name, mark in commit.marks.items() if final_name(name) not in damaged_files})
+
+    return there
+
+
+def read_log(out: Path, path: Path, applied: int, *, without: Container[str] = ()) -> Told:
+    """What a log says. It is only read; a damaged one is an error. Files whose final names are in `without` do not
+    count.
+    """
     told = Told(Commit(), set(), set(), set())
     try:
         with closing(open_chain(path)) as chain:
@@ -203,7 +216,7 @@ def read_log(out: Path, path: Path, applied: int) -> Told:
             batches = [] if base is None else base.manifest.batches
             last = None if base is None else base.manifest.last
             told = told if last is None else told._replace(last=last)
-            for _, record in kept(chain.logs, lambda commit: intact(out, commit.marks), applied=applied, last=last):
+            for _, record in kept(chain.logs, without_damaged(out, without), applied=applied, last=last):
                 commit = record.commit()
                 names += commit.sites
                 groups.update(dict.fromkeys(commit.groups))
@@ -260,7 +273,7 @@ def _sealed(out: Path, ends: dict[int, Commit], anew: list[Sealed], *, closely: 
 def _is_open(out: Path, name: str, ends: dict[int, Commit]) -> bool:
     """Is a file listed that was not yet renamed?"""
     return any(
-        str(sealed_as(Path(each))) == name and located(out, f"{each}{OPEN}").exists()
+        final_name(each) == name and located(out, f"{each}{OPEN}").exists()
         for commit in ends.values()
         for each in commit.marks
     )

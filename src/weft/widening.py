@@ -89,6 +89,11 @@ def widen(plan: Plan, shared: SharedFrontier) -> list[str]:
     return [f"the crawl is wider: {said}", f"{count:,} URLs that were refused or cut come in again"]
 
 
+def is_wider(settings: Settings, noted: str | None) -> bool:
+    """Are the rules of a crawl others than those by which its links have been offered?"""
+    return noted not in (None, _encoded(Rules.of(settings)))
+
+
 def links_to_follow(
     columns: JoinedColumns, settings: Settings, *, blacklist: list[str], admitted: list[str]
 ) -> Iterator[Found]:

@@ -45,7 +45,6 @@ from weft.errors import WeftError
 from weft.events import Bus, Event, Fault, Fetched, OutageBegan, OutageEnded
 from weft.fetch.dns import Resolver
 from weft.fetch.transport import Transport
-from weft.frontier.durable.log import Commit
 from weft.frontier.local.bounds import Bound, bound_of
 from weft.frontier.local.frontier import LocalFrontier
 from weft.frontier.local.parts import CAPACITY, Terms
@@ -64,7 +63,7 @@ from weft.store.files import intact
 from weft.store.gathering import gathering
 from weft.store.log import CrawlLog
 from weft.store.rotation import Rotation
-from weft.store.sealing import known_contents, seal_leftovers
+from weft.store.sealing import known_contents
 from weft.store.store import Store
 from weft.version import __version__
 
@@ -141,7 +140,8 @@ async def _work(  # noqa: PLR0915  one line a part
     if frontier.exchanges.mail.behind:
         frontier.exchanges.keep(shared.held(number))
     _tell_of_losses(frontier, bus)
-    _take_up(out, last, store, number)
+    known_contents(out, store.contents, number)
+    store.take_up(*(({}, 0) if last is None else (last.marks, last.number)))
     store.before = frontier.exchanges.mail.number
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.pace.spent = progress.counts.pages
@@ -282,13 +282,6 @@ def _bound(settings: Settings, *, scored: bool) -> Bound | None:
         return None
     bound = bound_of(memory or 0, known=known, most=CAPACITY, scored=scored)
     return bound if memory is not None else bound._replace(memory=0)
-
-
-def _take_up(out: Path, last: Commit | None, store: Store, worker: int) -> None:
-    """Seal what an earlier run left open, up to its last commit, and learn which contents are stored."""
-    marks, number = ({}, 0) if last is None else (last.marks, last.number)
-    seal_leftovers(out, marks, worker, number=number)
-    known_contents(out, store.contents, worker)
 
 
 def _tell_of_outages(event: Event, say: Callable[[str], None]) -> None:

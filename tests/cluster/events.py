@@ -40,12 +40,19 @@ class Scheduler:
         self.lanes: list[Lane] = []
         self.current: Process | None = None  # whose step it is
         self.steps = 0
+        self._loop: Any = None  # that runs, as asyncio knows it
         self._agenda: list[tuple[float, int, Callable[[], object]]] = []
         self._order = count()
 
     def at(self, when: float, do: Callable[[], object]) -> None:
         """Have something done at a true time, by nobody's lane."""
         heapq.heappush(self._agenda, (when, next(self._order), do))
+
+    def run_as(self, loop: Any) -> None:
+        """Have asyncio take this for the loop that runs. It asks the system each time, so it is told news only."""
+        if loop is not self._loop:
+            self._loop = loop
+            asyncio._set_running_loop(loop)
 
     def step(self) -> bool:
         """Do one thing; False where there is nothing left to do."""
@@ -171,11 +178,10 @@ class Lane:
         """Run something as this process."""
         scheduler, process = self._scheduler, self._process
         before, scheduler.current = scheduler.current, process
-        asyncio._set_running_loop(self.loop)
+        scheduler.run_as(self.loop)
         try:
             do()
         finally:
-            asyncio._set_running_loop(None)
             scheduler.current = before
             if self._clock.spent:
                 self.freeze(scheduler.time.now + self._clock.spent)

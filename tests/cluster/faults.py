@@ -15,22 +15,23 @@ KINDS: dict[str, float] = {
     "kill at a moment": 3.0,  # between pack, write and written; while it is asked or answered; before orders are obeyed
     "kill by a sync": 2.0,  # in the middle of whatever writes files
     "power": 2.0,  # a machine: what was not synced is lost, or cut anywhere
-    "lying disk": 1.0,  # the same, and up to two commits that were synced
+    "lying disk": 1.5,  # the same, and up to two commits that were synced
     "lost request": 2.0,  # of an exchange
     "lost answer": 2.0,  # of an exchange that was carried out
     "repeated": 2.0,  # an exchange is carried out twice
     "cut off": 2.0,  # from the global frontier, longer than a lease
     "wall clock": 2.0,  # is set, forwards or back
-    "slow disk": 1.5,  # commits take seconds
+    "slow disk": 1.5,  # commits take seconds, and exchanges up to one
     "stall": 1.5,  # a process does not run for a while
     "sleep": 1.0,  # a machine sleeps
     "slow processor": 1.0,  # every look at the clock takes a millisecond
-    "fewer workers": 1.0,
+    "fewer workers": 1.5,
     "more workers": 1.0,
     "crash": 1.0,  # of everything but the global frontier: the same command is given again
     "hand-over killed": 1.0,  # the number of workers changes, and what hands over dies in the middle
 }
-MOMENTS = ("packed", "writing", "wrote", "written", "asked", "heard", "obeying", "obeyed", "recovered")
+MOMENTS = ("packed", "writing", "wrote", "written", "asked", "heard", "obeying", "obeyed", "recovered", "paused")
+LATE = 0.3  # of the faults are drawn for the second half of a crawl, where little is left to do
 PLANNED = 7  # faults, at least
 LEAST, LEAST_KINDS = 5, 3  # that come to pass
 ALWAYS = ("kill", "power", "slow disk", "stall", "wall clock")  # what can happen to anybody at any time
@@ -58,9 +59,12 @@ def draw(chance: random.Random, workers: int) -> list[Fault]:
 
 
 def _fault(kind: str, chance: random.Random, workers: int) -> Fault:
-    fault = Fault(chance.uniform(0.3, 7.0), kind, chance.randrange(workers))
+    at = chance.uniform(7.0, 25.0) if chance.random() < LATE else chance.uniform(0.3, 7.0)
+    fault = Fault(at, kind, chance.randrange(workers))
     if kind == "kill at a moment":
         fault.how = chance.choice(MOMENTS)
+    elif kind == "lying disk":
+        fault.how = chance.choice(("", "moved"))  # at once, or when a group was given away
     elif kind == "kill by a sync":
         fault.amount = chance.randint(0, 12)
     elif kind == "hand-over killed":
@@ -70,7 +74,7 @@ def _fault(kind: str, chance: random.Random, workers: int) -> Fault:
     elif kind == "cut off":
         fault.amount = chance.uniform(4.5, 7.0)
     elif kind == "wall clock":
-        fault.amount = chance.choice((-20.0, -3.0, 2.0, 30.0))
+        fault.amount = chance.choice((-7200.0, -3600.0, -20.0, -3.0, 2.0, 30.0, 3600.0))
     elif kind == "slow disk":
         fault.amount = chance.uniform(2.0, 6.0)
     elif kind in ("stall", "sleep"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import msgspec
+import numpy as np
 from tests.cluster.events import Pool
 from tests.cluster.store import LineStore
 
@@ -20,14 +21,14 @@ from weft.config import Settings
 from weft.engine.progress import Counts, Progress
 from weft.frontier.durable.inspect import Ledger
 from weft.frontier.durable.log import Commit
+from weft.frontier.durable.parcels import pages_of, unpacked
 from weft.frontier.local.bounds import Bound
 from weft.frontier.local.frontier import LocalFrontier
 from weft.frontier.local.parts import Terms
 from weft.frontier.local.remembered import Remembered
-from weft.frontier.shared.contract import Begun, Exchanging, Orders
+from weft.frontier.shared.contract import Begun, Exchanging, HandingOver, Orders
 from weft.ordering import ordering_named
 from weft.store.files import intact
-from weft.store.sealing import seal_leftovers
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -113,7 +114,7 @@ def take_up(
     frontier.tell("recovered", (number_of(frontier) if last is None else last.number, last, size))
     if frontier.exchanges.mail.behind:
         frontier.exchanges.keep(shared.held(worker))
-    seal_leftovers(out, {} if last is None else last.marks, worker, number=0 if last is None else last.number)
+    store.take_up(*(({}, 0) if last is None else (last.marks, last.number)))
     store.before = number_of(frontier)
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.pace.spent = progress.counts.pages
@@ -154,8 +155,10 @@ def in_simulation(fold: Any) -> list[AbstractContextManager[Any]]:
     ]
 
 
-def standings(out: Path, urls: list[str]) -> dict[str, list[tuple[int, str, str]]]:
-    """Where pages stand by the logs of all workers: worker, state and reason; nothing where nobody knows a page."""
+def standings(out: Path, urls: list[str], shared: HandingOver) -> dict[str, list[tuple[int, str, str]]]:
+    """Where pages stand by the logs of all workers, and by parcels that nobody has checked out: worker (or -1), state,
+    reason; nothing where nobody knows a page.
+    """
     found: dict[str, list[tuple[int, str, str]]] = {}
     for path in sorted(out.glob("workers/*/frontier.log")):
         ledger = Ledger(path)
@@ -164,4 +167,12 @@ def standings(out: Path, urls: list[str]) -> dict[str, list[tuple[int, str, str]
             if standing is not None:
                 found.setdefault(url, []).append((int(path.parent.name), standing.state, standing.reason))
         ledger.close()
+    wanted = set(urls)
+    for parcel in (parcel for message in shared.remains() for parcel in message.parcels):
+        content = unpacked(parcel.content)
+        known = pages_of(content).urls
+        for reason, places in content.refused.items():
+            for place in np.frombuffer(places, np.uint32).tolist():
+                if known[place] in wanted:
+                    found.setdefault(known[place], []).append((-1, "refused", reason))
     return found

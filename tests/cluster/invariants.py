@@ -44,7 +44,7 @@ def _check_stored(run: Run, lines: list[Line], must: set[str], may: set[str]) ->
     wanted = {url: 1 + run.again[url] for url in must}
     lost = [url for url in wanted if stored[url] < wanted[url]]
     if lost:
-        where = standings(run.out, sorted(lost)[:_SHOWN])
+        where = standings(run.out, sorted(lost)[:_SHOWN], run.shared())
         run.broken(
             f"{len(lost)} pages are not stored: {[(url, stored[url], where.get(url)) for url in sorted(lost)[:_SHOWN]]}"
         )
@@ -61,7 +61,7 @@ def _check_refused(run: Run, lines: list[Line], must: set[str]) -> None:
     led = {url for page in run.web.pages.values() if page.url in must for url in [*page.links, page.location] if url}
     rest = sorted(led - must)
     ended = {line.url for line in lines if line.final}
-    where = standings(run.out, [url for url in rest if url not in ended])
+    where = standings(run.out, [url for url in rest if url not in ended], run.shared())
     silent = [url for url in rest if url not in ended and not any(each[2] for each in where.get(url, []))]
     if silent:
         run.broken(

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.frontier.shared.contract import Batch, Orders, Report
+from weft.store.files import SETTLED
 
 _AS_IT_GOES_ON = -1  # the last message that the log has which was written anew
 
@@ -25,10 +26,10 @@ class WorkerLedger:
         self._packed_at: dict[int, float] = {}  # by commit: when
         self._wrote: list[tuple[int, float, int]] = []  # commits on disk: number, when packed, length of the log then
         self._gap_behind: int | None = None  # the message behind which numbers are missing, since it was handed over
-        self._lived = 0  # commits that are of lives before
-        self._floor = 0  # bytes of its log that were there when this life began
+        self._since_lost = SETTLED + 1  # commits since a disk lost some
+        self._floor = 0  # bytes of its log that no commit of a life since has written
         self._applied = 0
-        self._batches: dict[int, Batch] = {}  # that were packed and are on disk
+        self._on_disk = 0  # the last commit that was ever written
 
     def __repr__(self) -> str:
         return f"WorkerLedger({self._number}, message {self._taken}, batch {self._applied})"
@@ -40,6 +41,8 @@ class WorkerLedger:
             self._taken_by[value] = self._taken
         elif what == "wrote":
             self._wrote.append((value[0], self._packed_at[value[0]], value[1]))
+            self._since_lost += 1
+            self._on_disk = value[0]
         elif what == "obeying":
             self._obeying(value)
         elif what == "recovered":
@@ -60,8 +63,10 @@ class WorkerLedger:
                 f"commit {number} of worker {self._number} took in {self._taken} messages, and says {last.taken}"
             )
         self._wrote = [each for each in self._wrote if each[0] <= number]
-        self._lived = len(self._wrote)
-        self._floor = size
+        if not self._wrote:
+            self._floor = size
+        elif self._wrote[-1][0] < number:  # it was killed by the sync behind it
+            self._wrote.append((number, self._packed_at[number], size))
         if self._gap_behind == _AS_IT_GOES_ON:
             self._gap_behind = self._taken
 
@@ -79,6 +84,8 @@ class WorkerLedger:
         """The global frontier applies a batch."""
         if batch.number <= self._applied:
             self._broken(f"batch {batch.number} of worker {self._number} is applied behind batch {self._applied}")
+        if batch.number > self._on_disk:
+            self._broken(f"batch {batch.number} of worker {self._number} is applied, and its commit is not on disk")
         self._applied = batch.number
 
     def durable(self, lost: int = 0) -> float:
@@ -88,12 +95,22 @@ class WorkerLedger:
 
     @property
     def ends(self) -> list[int]:
-        """Where commits of this life end in the log that grows. Those of lives before are not lost, not even by a disk
-        that lies: a worker that starts seals at once what they promised, which cannot be taken back.
+        """Where commits end in the log that grows, those of lives before included; what it begins with is first: that
+        is not lost, where it stands for all that a worker handed over.
         """
         ends = [self._floor]
-        for _, _, end in self._wrote[self._lived :]:
+        for _, _, end in self._wrote:
             if end <= ends[-1]:
                 ends = [0]
             ends.append(end)
         return ends
+
+    def may_lose(self) -> bool:
+        """Have more than two commits been written since a disk lost some? Numbers of lost ones are not given again, so
+        that who loses the next two as well has lost more than was promised, by all that the log says.
+        """
+        return self._since_lost > SETTLED
+
+    def lost(self) -> None:
+        """A disk loses commits that it had said were synced."""
+        self._since_lost = 0

@@ -35,8 +35,8 @@ MUTANTS = {
     ),
     "wait forgotten at a hand-over": Mutant(
         "local.arrivals:Arrivals._remember",
-        "if memory or not clean:",
-        "if not clean:",
+        "if memory or not content.clean:",
+        "if not content.clean:",
         "a site that comes in a parcel is ready at once",
     ),
     "settled page lost at a restart": Mutant(
@@ -109,6 +109,30 @@ MUTANTS = {
         "local.throttles:Throttles.lend",
         "throttle.opens_at = max(throttle.opens_at, min(not_before, now + wait))",
         "throttle.opens_at = max(throttle.opens_at, min(now, now + wait))",
+        "",
+    ),
+    "gaps of addresses forgotten in a network": Mutant(
+        "local.throttles:Throttles.release",
+        "opens_at = max(throttle.opens_at, throttle.rests_until)",
+        "opens_at = throttle.opens_at",
+        "who gets a network visits an address in it too early",
+    ),
+    "network not looked at": Mutant(
+        "local.schedule:Schedule.enter",
+        "(network is not None and not network.free(now))",
+        "False",
+        "",
+    ),
+    "network lent as its addresses": Mutant(
+        "local.throttles:Throttles._of_network",
+        "lent=self.alone",
+        "lent=True",
+        "each worker keeps the limits of networks for itself",
+    ),
+    "gap of a network forgotten at a restart": Mutant(
+        "politeness:quiet_time",
+        "max(shortest_wait(settings), settings.network_gap)",
+        "shortest_wait(settings)",
         "",
     ),
     "one connection too many": Mutant(
@@ -197,9 +221,27 @@ MUTANTS = {
     ),
     "found: a pause that was rounded": Mutant(
         "durable.pauses:Pauses.note",
-        "math.ceil(until * 1000) / 1000",
-        "until",
+        "math.ceil(each * 1000) / 1000",
+        "each",
         "mended: visited a fraction of a millisecond too early",
+    ),
+    "found: a rest as long as a clock was set back": Mutant(
+        "durable.memory:SiteMemory.left",
+        "if self.rest is not None and self.rest < seconds:",
+        "if False:",
+        "mended: a site rested for hours",
+    ),
+    "found: an empty log holds nothing back": Mutant(
+        "local.commits:Commits.recover",
+        "if begun is not None and begun.incarnation > 1:",
+        "if False:",
+        "mended: visited too early",
+    ),
+    "found: held back by the receiver's clock": Mutant(
+        "local.arrivals:Arrivals.load",
+        "if not content.clean and content.made_at not in self._waited:",
+        "if not content.clean and wall < content.made_at + 1.2:",
+        "mended: visited too early",
     ),
     "found: address of who left": Mutant(
         "shared.sqlite:SqliteFrontier.surplus",

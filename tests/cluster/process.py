@@ -53,7 +53,7 @@ class Machine:
         self.wire = Wire(run.chance, lambda: run.time.now, run.fired)
         self.ledger = WorkerLedger(number, run.broken)
         self.slow_until = 0.0  # true time: until then the disk takes seconds for a commit
-        self.lied = False  # its disk has lost what it had said it synced
+        self.lies_when_moved = False  # its disk loses commits when it has given groups away
         self.processes = 0
         self.next_armed = ("", "")  # at which moment the next process is killed, and by which kind of fault
 
@@ -153,7 +153,7 @@ class Process:
 
     def _drop(self, tasks: list[asyncio.Task[Any]]) -> None:
         """Let nothing of it run any more: what its coroutines do when they end changes nothing by now."""
-        asyncio._set_running_loop(self.lane.loop)
+        self._run.scheduler.run_as(self.lane.loop)
         try:
             for task in reversed(tasks):
                 task._log_destroy_pending = False
@@ -165,7 +165,7 @@ class Process:
                         continue
                     self._run.broken(f"{task} lives on when its process is killed")
         finally:
-            asyncio._set_running_loop(None)
+            self._run.scheduler.run_as(None)
 
     # Dying at a moment of its own.
 
@@ -196,7 +196,7 @@ class Process:
         """Something happened between it and the global frontier."""
         if what == "asked":
             self.machine.ledger.asked(value)
-        else:
+        elif what == "heard":
             self._run.trace(f"{self} is heard: commit {value.number}, message {value.taken}")
         self._moment(what)
 
@@ -222,7 +222,8 @@ class Process:
         chance = self._run.chance
         if name == "exchange":
             self._asked_at = self.now + self.machine.clock.spent  # as the worker reckons it
-            return chance.uniform(0.001, 0.1), chance.uniform(0.001, 0.1)
+            longest = 0.1 if self.now >= self.machine.slow_until else 0.8  # so that it ends while a commit is written
+            return chance.uniform(0.001, longest), chance.uniform(0.001, longest)
         slow = chance.uniform(1.0, 4.0) if self.now < self.machine.slow_until else 1.0
         if name == "commit":
             return slow * chance.uniform(0.001, 0.05) * (20 if slow > 1 else 1), slow * chance.uniform(0.001, 0.02)

@@ -34,6 +34,7 @@ from tests.cluster.web import WAIT, Web
 from weft.app import _Crew
 from weft.config import Running, Settings
 from weft.directory import _check_of
+from weft.engine.devices import Usage
 from weft.engine.gate import Identity
 from weft.engine.limits import Limits
 from weft.engine.watchdog import Watchdog, Watching
@@ -53,6 +54,8 @@ from weft.soundness import check_sound
 MOST_STEPS = 40_000
 LONGEST = 900.0  # seconds of virtual time
 _LOOK = 0.25  # seconds between two looks of the watchdog
+_USAGE = Usage(0.0, 0.0, 0.0, 0, 0)  # of the machine: what it really is would be asked for at every commit
+OFFSETS = (0.0, 0.4, -0.4, 3.0, -3.0, 40.0, -40.0, 3600.0, -3600.0)  # seconds by which a wall clock is wrong
 ORDERINGS = ("breadth-first", "breadth-first", "opic", "larger-sites-first")
 
 
@@ -116,8 +119,8 @@ class Run:
         self.scheduler = Scheduler(self.time, self.chance)
         self.disk = Disk(self.scheduler)
         self.web = Web(random.Random(f"web {seed}"))
-        self.servers = Servers(self.web, self.time, self.chance, self.trace, self.broken)
-        self.settings = _settings(self.chance.choice(ORDERINGS))
+        self.settings = _settings(self.chance.choice(ORDERINGS), networks_of(seed))
+        self.servers = Servers(self.web, self.time, self.chance, self.settings.politeness, self.trace, self.broken)
         self.checkpoint_after = self.chance.choice((1 << 26, 1 << 26, 2_000, 6_000))
         # In a quarter of the runs workers know so little at a time that groups are put away and come back.
         self.bound = random.Random(f"bound {seed}").choice((None, None, None, Bound(40, 12)))
@@ -137,6 +140,7 @@ class Run:
         self.first = self.chance.randint(3, 4)
         self._clocks_differ = self.chance.random() < 0.5
         self.parser = ScriptedParser(self)
+        self.striking = Striking(self)
         self._shared: WatchedShared | None = None
 
     def __repr__(self) -> str:
@@ -171,7 +175,7 @@ class Run:
     def machine(self, number: int) -> Machine:
         """The machine of a worker."""
         if number not in self._machines:
-            offset = self.chance.choice((0.0, 0.4, -0.4, 3.0, -3.0, 40.0, -40.0)) if self._clocks_differ else 0.0
+            offset = self.chance.choice(OFFSETS) if self._clocks_differ else 0.0
             self._machines[number] = Machine(self, number, MachineClock(self.time, offset))
         return self._machines[number]
 
@@ -269,9 +273,11 @@ class Run:
         with self._simulated():
             self._shared = WatchedShared(self.out / FILE, self.clock)
             self._shared.run = self
+            for pragma in ("synchronous = off", "locking_mode = exclusive"):  # nobody else opens it, or loses its power
+                self._shared._file.base.execute(f"pragma {pragma}")
             self.begin(self.first)
             self.scheduler.at(self.time.now + _LOOK, self._look)
-            Striking(self).plan()
+            self.striking.plan()
             until = self.time.now + LONGEST
             try:
                 while not self.over and self.scheduler.step():
@@ -281,6 +287,7 @@ class Run:
             finally:
                 for process in self.processes.values():
                     process.kill()
+                self.scheduler.run_as(None)
             check_end(self)
             self._shared.close()
         return self._summed_up()
@@ -307,6 +314,7 @@ class Run:
             changed.enter_context(patch("weft.engine.worker._ended", _ended))
             changed.enter_context(patch("weft.engine.worker._LOOK", 0.2))
             changed.enter_context(patch("weft.engine.worker.resident", lambda: 0))
+            changed.enter_context(patch("weft.engine.devices._usage", lambda: _USAGE))
             for where in ("sqlite_exchange", "sqlite_handover"):
                 changed.enter_context(patch(f"weft.frontier.shared.{where}.apply_batch", self._applying(where)))
             changed.enter_context(self.disk.watched())
@@ -319,6 +327,8 @@ class Run:
         def apply(base: Any, worker: int, batch: Batch) -> None:
             self.machine(worker).ledger.apply(batch)
             sqlite_groups.apply_batch(base, worker, batch)
+            if batch.moved:
+                self.striking.moved(worker)
 
         del where
         return apply
@@ -338,12 +348,20 @@ def _key(seed: int) -> str:
     return f"{secret.hex()} {_check_of(secret)}\n"
 
 
-def _settings(ordering: str) -> Settings:
+def networks_of(seed: int) -> dict[str, Any]:
+    """The limits of networks that a seed has: none, mostly."""
+    chance = random.Random(f"networks {seed}")
+    if chance.random() < 0.7:
+        return {}
+    return {"per_network": chance.choice((1, 2, 3, None)), "network_gap": chance.choice((0.0, 0.2, 0.5, 1.5))}
+
+
+def _settings(ordering: str, networks: dict[str, Any]) -> Settings:
     return Settings(
         identity=Identity(contact="mailto:me@example.org", allow_address=("198.18.0.0/15",)),
         selection=Selection(scope="all", max_depth=1000),
-        politeness=Politeness(wait=WAIT, per_visit=5, connections=5, per_domain=PLACES, per_address=PLACES),
-        retries=Retries(retry_pauses=(0.5, 1.5)),
+        politeness=Politeness(wait=WAIT, per_visit=5, connections=5, per_domain=PLACES, per_address=PLACES, **networks),
+        retries=Retries(retry_pauses=(0.5, 1.5), name_recheck=0.0),  # all names exist here
         limits=Limits(grace=2.0),
         watching=Watching(hung_after=8.0, most_restarts=30),
         running=Running(ordering=ordering),
@@ -354,9 +372,11 @@ def run_seed(seed: int, *, keep: bool = False) -> Result:
     """Run one seed in a directory of its own."""
     place = Path("/dev/shm")  # noqa: S108  a directory of our own is made there
     out = Path(tempfile.mkdtemp(prefix="weft-cluster-", dir=place if place.is_dir() else None))
+    gc.disable()  # it would look at all that numba has, over and over
     try:
         return Run(seed, out, keep=keep).run()
     finally:
         shutil.rmtree(out, ignore_errors=True)
-        if seed % 4 == 0:
-            gc.collect()  # frontiers are large, and know each other
+        gc.collect()  # frontiers are large, and know each other
+        gc.freeze()  # what is left is left for good: the next look is short
+        gc.enable()

@@ -3,7 +3,8 @@ by the servers' own clock.
 
 What a server may expect: one connection to a site at a time, whoever opens it; its wait between the end of one and the
 next, a longer one where its robots.txt asks for that and is known, or it asked to be left alone; places and gaps at an
-address and in a domain; no request behind a lease, and none that robots.txt forbids.
+address and in a domain, in a network where the crawl has such limits; no request behind a lease, and none that
+robots.txt forbids.
 
 What a worker knew, and had not on disk when it died, nobody can be expected to know: its wait then is the plain one. A
 pause is kept by the time of day as machines believe it, so one whose clock is ahead ends it early; by no more than
@@ -12,9 +13,11 @@ that.
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from tests.cluster.clock import Time
@@ -22,6 +25,7 @@ from tests.cluster.web import WAIT, Page, Site, Web
 
 from weft.fetch.dns import Answer
 from weft.fetch.transport import Connection, Request
+from weft.frontier.politeness import Politeness
 from weft.model import Page as Answered
 from weft.model import Reason
 
@@ -67,9 +71,16 @@ class Servers:
     """All sites of a web."""
 
     def __init__(
-        self, web: Web, time: Time, chance: random.Random, trace: Callable[[str], None], broken: Callable[[str], None]
+        self,
+        web: Web,
+        time: Time,
+        chance: random.Random,
+        politeness: Politeness,
+        trace: Callable[[str], None],
+        broken: Callable[[str], None],
     ) -> None:
         self.web = web
+        self._politeness = politeness
         self._time = time
         self._chance = chance
         self._trace = trace
@@ -94,17 +105,28 @@ class Servers:
         for what, due in self._due(process, site, known).items():
             if now < due - _EPS:
                 self._broken(f"{process} visits {site.name} {due - now:.3f} s too early: {what}")
-        for place, mine in ((f"address {site.address}", "address"), (f"domain {site.group}", "group")):
-            held = [link for link in self.open.values() if getattr(link.site, mine) == getattr(site, mine)]
-            if len(held) >= PLACES:
+        for place, mine, most, least in self._limits(site):
+            held = [link for link in self.open.values() if mine(link.site) == mine(site)]
+            if len(held) >= most:
                 self._broken(f"{process} is the {len(held) + 1}th at once at {place}")
             gap = now - self._opened.get(place, -1e9)
-            if gap < WAIT / 4 - _EPS:
+            if gap < least - _EPS:
                 self._broken(f"{process} opens a connection at {place} {gap:.3f} s behind another")
             self._opened[place] = now
         self._trace(f"{process} opens {site.name}")
         link = self.open[site.name] = Link(site, process, now)
         return link
+
+    def _limits(self, site: Site) -> Iterator[tuple[str, Callable[[Site], str], float, float]]:
+        """Where a site shares limits with others: the place, who is there, how many at once, the least gap."""
+        yield f"address {site.address}", attrgetter("address"), PLACES, WAIT / 4
+        yield f"domain {site.group}", attrgetter("group"), PLACES, WAIT / 4
+        yield (
+            f"network {network_in(site)}",
+            network_in,
+            self._politeness.per_network or math.inf,
+            self._politeness.network_gap,
+        )
 
     def _due(self, process: Process, site: Site, known: Known) -> dict[str, float]:
         """Until when a site is to be left alone, and why."""
@@ -167,6 +189,7 @@ class Servers:
         if "retry-after" in answer.headers:
             wall = now + PAUSE + link.process.machine.clock.offset
             known.pause = Pause(now + PAUSE, wall, now, link.process)
+            link.process.said("paused", None)
 
     def _robots(self, site: Site, url: str) -> Answered:
         if site.robots_at:
@@ -204,6 +227,11 @@ class Servers:
     def refused(self, url: str, address: str) -> Answered:
         """Nobody is there."""
         return self._nothing(url, Reason.CONNECT_REFUSED, address)
+
+
+def network_in(site: Site) -> str:
+    """The network that the address of a site lies in."""
+    return site.address.rpartition(".")[0]
 
 
 class ScriptedTransport:
@@ -274,6 +302,10 @@ class ScriptedNames:
     def is_wildcard(self, _domain: str, _chance: random.Random, done: Callable[[bool], None]) -> None:
         """No domain has any name."""
         done(False)
+
+    def denials_hold(self, done: Callable[[bool], None]) -> None:
+        """What is said of names is true."""
+        done(True)
 
     def mistrust(self, _host: str) -> None:
         """Nothing is kept."""

@@ -17,7 +17,7 @@ from weft.errors import WeftError
 from weft.events import Fetched
 from weft.model import Page, Turn
 from weft.store.files import OPEN, SETTLED, Growing, Mark, last_number
-from weft.store.sealing import seal
+from weft.store.sealing import cut_back, final_path, seal
 from weft.store.volumes import Stored
 
 _FULL = 4_000  # bytes after which a volume is closed
@@ -63,6 +63,7 @@ class LineStore:
         self._closed: Growing | None = None  # the last that was, which may not be sealed yet
         self._commits = 0
         self.before = 0
+        self._taken_up = 0
         self.contents = _Contents()
         self.shelves = _Shelves()
 
@@ -93,6 +94,12 @@ class LineStore:
 
     def note_url(self, _id: int, _url: str) -> None:
         """Nobody asks for them."""
+
+    def take_up(self, marks: dict[str, Mark], number: int) -> None:
+        """Go on behind the last commit of an earlier life."""
+        self._taken_up = number
+        for path, name in cut_back(self._folder.parent, marks, self._worker):
+            self._rolled.append((0, Growing(final_path(path), name, left=marks[name])))
 
     def mark(self) -> dict[str, Mark]:
         """Write everything given so far; how far every file is valid that is not sealed."""
@@ -125,7 +132,8 @@ class LineStore:
         for each in [each for each in self._rolled if each[0] + SETTLED <= commits]:
             each[1].close()
             self._closed = each[1]
-            seal(each[1].path, number=self.before + each[0], checksum=each[1].checksum)
+            number = self.before + each[0] if each[0] else self._taken_up
+            seal(each[1].path, number=number, checksum=each[1].checksum)
             self._rolled.remove(each)
 
     def abandon(self) -> None:

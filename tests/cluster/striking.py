@@ -85,12 +85,8 @@ class Striking:
             return False
         process = next((each for each in able if each.machine.number == fault.worker), able[0])
         machine = process.machine
-        if kind in ("lost request", "lost answer", "repeated"):
-            machine.wire.armed += [kind] * int(fault.amount)
+        if self._waits(fault, process):
             return True  # it counts when it comes to pass
-        if kind in ("kill at a moment", "kill by a sync"):  # so do these
-            process.arm(kind, fault.how, int(fault.amount))
-            return True
         self._run.fired(kind)
         self._run.trace(f"{kind} {process} {fault.amount:.3f}")
         if kind == "kill":
@@ -112,6 +108,19 @@ class Striking:
             process.lane.freeze(self._run.time.now + fault.amount)
         return True
 
+    @staticmethod
+    def _waits(fault: Fault, process: Process) -> bool:
+        """Does a fault wait for a moment of its own? It is armed then."""
+        if fault.kind in ("lost request", "lost answer", "repeated"):
+            process.machine.wire.armed += [fault.kind] * int(fault.amount)
+        elif fault.kind in ("kill at a moment", "kill by a sync"):
+            process.arm(fault.kind, fault.how, int(fault.amount))
+        elif fault.how == "moved":
+            process.machine.lies_when_moved = True
+        else:
+            return False
+        return True
+
     def _strike_all(self, fault: Fault) -> bool:
         kind, shared = fault.kind, self._run.shared()
         assert self._run.watchdog is not None
@@ -131,13 +140,21 @@ class Striking:
         shared.want_workers(wanted)
         return True
 
+    def moved(self, number: int) -> None:
+        """A worker has given groups away, and that was heard of: its disk may lose the commit that says so."""
+        run, machine = self._run, self._run.machine(number)
+        if machine.lies_when_moved:
+            machine.lies_when_moved = False
+            fault = Fault(0.0, "lying disk", number)
+            run.scheduler.at(run.time.now + run.chance.uniform(0.0, 0.8), partial(self.happens, fault))
+
     def _lose_power(self, process: Process, *, lying: bool) -> None:
         machine = process.machine
         process.kill(power=True)
         log = self._run.out / "workers" / str(machine.number) / "frontier.log"
         said = self._run.disk.lose_power(files_of(self._run.out, machine.number, owner_of), self._run.chance)
-        if lying and log.exists() and not machine.lied:
-            machine.lied = True  # once: who loses two commits more has lost more than was promised
+        if lying and log.exists() and machine.ledger.may_lose():
+            machine.ledger.lost()
             said.append(self._run.disk.lose_synced(log, machine.ledger.ends, self._run.chance))
             self._run.servers.died(process, machine.ledger.durable(lost=2), pauses=True)
         self._run.trace(f"{machine}: {', '.join(said)}")

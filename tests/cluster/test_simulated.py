@@ -24,6 +24,8 @@ FOUND_BY = {
     "message applied twice": 0,
     "wait forgotten at a hand-over": 1,
     "settled page lost at a restart": 0,
+    "network not looked at": 6,
+    "network lent as its addresses": 6,
 }
 ENOUGH = 500  # of the many seeds have each kind of fault, at least
 

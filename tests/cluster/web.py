@@ -1,10 +1,11 @@
 """A web made of a script. In: a seed. Out: sites, their pages and what each of them says; and what a crawl of it must
 come to, worked out without a crawler.
 
-Some groups have several sites, several sites share an address, some ask for a crawl-delay or forbid a folder, the
-robots.txt of some lives elsewhere. Pages lead to each other, redirect, are missing, ask to be left alone for a while,
-or fail once or twice. A site may be dead. What depends on chance (a site whose robots.txt could not be brought may be
-given up) is led to by others and leads to nobody.
+Some groups have several sites, several sites share an address, addresses lie in three networks, some sites ask for a
+crawl-delay or forbid a folder, the robots.txt of some lives elsewhere. Pages lead to each other, redirect, are missing,
+ask to be left alone for a while, or fail once or twice. Some stand in a row that goes from group to group. A site may
+be dead. What depends on chance (a site whose robots.txt could not be brought may be given up) is led to by others and
+leads to nobody.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import random
 from dataclasses import dataclass, field
 
 WAIT = 1.2  # seconds between visits, where a site asks for no more
+NETWORKS = 3  # that the addresses lie in
 
 
 @dataclass(slots=True)
@@ -60,6 +62,7 @@ class Web:
         open_sites = [site for site in self.sites.values() if not site.leaf]
         self.seeds = [site.pages[0].url for site in open_sites[: chance.randint(2, 5)]]
         self._link()
+        self._lay_trail()
 
     def __repr__(self) -> str:
         return f"Web({len(self.sites)} sites, {len(self.pages)} pages)"
@@ -73,14 +76,15 @@ class Web:
             for which in range(chance.choice((1, 1, 1, 2, 3))):
                 domain = f"g{group}.example"
                 name = domain if which == 0 else f"w{which}.{domain}"
-                address = f"198.18.0.{chance.randrange(addresses)}"
+                number = chance.randrange(addresses)
+                address = f"198.18.{number % NETWORKS}.{number}"
                 self.sites[name] = Site(name, domain, address)
         names = list(self.sites)
         for name in chance.sample(names[6:], 3):
             self.sites[name].delay = 2
         for name in chance.sample(names, 3):
             self.sites[name].forbids = True
-        elsewhere = chance.sample(names[6:], 2)
+        elsewhere = chance.sample(names[6:], chance.randint(2, 4))
         for name in elsewhere:
             others = [each for each in names if each not in elsewhere]
             self.sites[name].robots_at = chance.choice(others)
@@ -124,14 +128,30 @@ class Web:
         for page in order:
             if page.url not in self.seeds:
                 chance.choice(leads).links.append(page.url)
-            if self._says_something(page) and page not in leads:
-                leads.append(page)
+                if self._says_something(page):
+                    leads.append(page)
         for page in leads:
             page.links += [chance.choice(order).url for _ in range(chance.randint(0, 4))]
             chance.shuffle(page.links)
         for page in order:
             if page.status == 301:
                 page.location = chance.choice(leads).url
+
+    def _lay_trail(self) -> None:
+        """Have some pages stand in a row behind one of the largest site, each in another group. When all else is
+        fetched the crawl goes on along them, from worker to worker, and nobody else has anything to do meanwhile.
+        """
+        chance = self._chance
+        sites = [site for site in self.sites.values() if not site.leaf and not site.delay]
+        largest = max(sites, key=lambda site: len(site.pages))
+        before = [page for page in largest.pages if self._says_something(page)][-1]
+        for number in range(chance.choice((0, 2, 4))):
+            site = chance.choice([site for site in sites if site.group != self.site_of(before.url).group])
+            page = Page(f"http://{site.name}/trail{number}", takes=0.1)
+            site.pages.append(page)
+            self.pages[page.url] = page
+            before.links.append(page.url)
+            before = page
 
     def _says_something(self, page: Page) -> bool:
         site = self.site_of(page.url)

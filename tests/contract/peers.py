@@ -16,8 +16,10 @@ from typing import Any
 
 import msgspec
 from tests.database import database
+from tests.patience import PATIENCE
 
 from weft.clock import Clock, SystemClock
+from weft.frontier.shared import postgres_making
 from weft.frontier.shared.address import address_in
 from weft.frontier.shared.contract import (
     Batch,
@@ -45,7 +47,7 @@ def created(implementation: str, folder: Path, *, by_size: bool, seeds: Iterable
     """Make a global frontier; where it is."""
     if implementation == "postgres":
         place = _spare.pop() if _spare else database().schema()
-        PostgresFrontier.create(address_in(place), CRAWL, by_size=by_size, seeds=seeds)
+        postgres_making.create(address_in(place), CRAWL, by_size=by_size, seeds=seeds)
         return place
     create_frontier(folder, by_size=by_size, seeds=seeds)
     return str(folder)
@@ -211,7 +213,7 @@ def main(implementation: str, place: str, number: int) -> None:
     peer.exchange(wants=3)
     print("ready", flush=True)  # noqa: T201
     sys.stdin.readline()
-    print(json.dumps(crawl(peer, 90.0)))  # noqa: T201
+    print(json.dumps(crawl(peer, PATIENCE)))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from tests.contract.peers import Build, Peer, crew, domains, group_of, seeds_of,
 from weft.clock import VirtualClock
 from weft.errors import WeftError
 from weft.frontier.durable.parcels import Content, packed, unpacked
+from weft.frontier.shared import postgres_making
 from weft.frontier.shared.address import address_in
 from weft.frontier.shared.contract import (
     CRAWLED,
@@ -31,7 +32,6 @@ from weft.frontier.shared.contract import (
     SharedFrontier,
 )
 from weft.frontier.shared.opening import create_frontier, open_frontier
-from weft.frontier.shared.postgres import PostgresFrontier
 from weft.model import Kind, UrlId
 
 
@@ -246,6 +246,20 @@ def test_hand_over__leaves_addresses_alone_and_sites_that_are_crawled(build: Bui
     assert second.exchange(wanted=wanted).lent == [("192.0.2.1", 2.0), ("192.0.2.2", 0.0), ("192.0.2.9", 1.0)]
 
 
+def test_hand_over__what_was_lent_to_who_died_rests(build: Build) -> None:
+    """It may have been there just now, and not have written so; what others have is theirs."""
+    frontier = build(*seeds_of("a"), workers=3)
+    first, second, third = crew(frontier, 3)
+    first.exchange(wanted=[("192.0.2.0/24", True), ("192.0.2.1", True)])
+    second.exchange(wanted=[("192.0.3.0/24", True)])
+    handed(frontier, first, clean=False, rests={"192.0.2.1": 2 * 3600.0}, unwritten=3600.0)
+    assert third.exchange(wanted=[("192.0.2.0/24", True), ("192.0.2.1", True), ("192.0.3.0/24", False)]).lent == [
+        ("192.0.2.0/24", 1.0),
+        ("192.0.2.1", 2.0),
+    ]
+    assert second.exchange(wanted=[("192.0.3.0/24", True)]).lent == [("192.0.3.0/24", 0.0)]
+
+
 def test_missing__are_groups_that_a_log_should_have(build: Build) -> None:
     """Beside those that it knows, and those in messages that it has not read."""
     frontier = build(*seeds_of("a", "b", "c"))
@@ -406,7 +420,7 @@ def rebuilt(implementation: str, folder: Path) -> SharedFrontier:
         links=iter([to("http://c.example/1")]),
     )
     if implementation == "postgres":  # in place of the old one, in one step
-        PostgresFrontier.create(address_in(place), peers.CRAWL, by_size=False, seeds=seeds_of("a"), remains=remains)
+        postgres_making.create(address_in(place), peers.CRAWL, by_size=False, seeds=seeds_of("a"), remains=remains)
         return peers.opened(implementation, place, VirtualClock(1e9))
     create_frontier(folder, by_size=False, seeds=seeds_of("a"), remains=remains)
     return open_frontier(folder, VirtualClock(1e9))

@@ -21,6 +21,7 @@ from weft.store.warc import base32
 from weft.testbed.bed import serving
 from weft.testbed.options import Options
 
+pytestmark = pytest.mark.xdist_group("replay")  # the crawl is made, and served, once
 PYWB = Path(__file__).parents[2] / ".venv-pywb" / "bin"
 
 WEB = Options(

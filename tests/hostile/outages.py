@@ -24,6 +24,7 @@ from weft.engine.marker import Marker
 from weft.engine.progress import Progress
 from weft.engine.wires import Wires
 from weft.events import Bus, Event, Fetched, OutageBegan, OutageEnded
+from weft.fetch.denials import Denials
 from weft.fetch.dns import Answer
 from weft.fetch.transport import Connection, Request
 from weft.frontier.local.frontier import LocalFrontier
@@ -139,6 +140,10 @@ class FailingNetwork(PlainNames):
         self.dead: dict[str, type[Fails]] = {}  # by host
         self.later: list[tuple[float, int, Callable[[], None]]] = []
         self.asked: list[tuple[float, str]] = []  # connections that were tried: when, to whom
+        self._found: set[str] = set()  # hosts
+        self.questions: Counter[str] = Counter()  # by host, to the name servers
+        self.keeps_names = False  # a name that was found is not asked for again
+        self._denials = Denials(self._exists, now=clock.now, later=self._after)
 
     def failing(self, host: str) -> type[Fails] | None:
         """What is wrong at the moment."""
@@ -155,16 +160,33 @@ class FailingNetwork(PlainNames):
         """An address from the host's number, or a failure."""
 
         def start(done: Callable[[Answer], None]) -> None:
+            if self.keeps_names and host in self._found:
+                done(Answer((address_of(host),), None, 0.0))
+                return
+            self.questions[host] += 1
             fails = self.failing(host)
             if fails is not None and fails.lie:
                 done(Answer((fails.lie,), None, 0.0))
             elif fails is not None and fails.resolving is not None:
                 reason, seconds = fails.resolving
-                self._after(seconds, lambda: done(Answer((), reason, 0.0, fails.ours)))
+                denied = reason is Reason.DNS_NOT_FOUND
+                self._after(seconds, lambda: done(Answer((), reason, 0.0, fails.ours, unregistered=denied)))
             else:
+                self._found.add(host)
+                self._denials.exists(host)
                 done(Answer((address_of(host),), None, 0.0))
 
         return Ask(start)
+
+    def _exists(self, host: str, done: Callable[[bool], None]) -> None:
+        """Past what is kept: has a name an address?"""
+        self.questions[host] += 1
+        fails = self.failing(host)
+        self._after(0.05, lambda: done(fails is None or fails.resolving is None))
+
+    def denials_hold(self) -> Ask[bool]:
+        """Can a denial be believed?"""
+        return Ask(self._denials.true)
 
     def connect(self, visit: Visit, address: str, answered: Callable[[], None] | None) -> Connection:
         """Nothing is opened."""
@@ -226,18 +248,24 @@ class Crawl:
     """One worker and its global frontier, on a virtual clock. It can be killed, and go on from its log."""
 
     def __init__(
-        self, folder: Path, pages: Pages, outages: list[tuple[float, float, type[Fails]]] | None = None
+        self,
+        folder: Path,
+        pages: Pages,
+        outages: list[tuple[float, float, type[Fails]]] | None = None,
+        *,
+        seeds: list[str] | None = None,
+        retries: Retries | None = None,
     ) -> None:
         self.clock = VirtualClock(BEGAN)
         self.pages = pages
+        self._retries = retries or Retries()
         self.network = FailingNetwork(self.clock, pages, outages or [])
         self.events: list[tuple[float, Event]] = []
         self.failures: list[BaseException] = []
         self.over = ""
         self._folder = folder
         self._crawls = count()
-        seeds = [page for page in pages if page.endswith("/")]
-        create_frontier(folder, by_size=False, seeds=seeds)
+        create_frontier(folder, by_size=False, seeds=seeds or [page for page in pages if page.endswith("/")])
         self.start()
 
     def start(self) -> None:
@@ -251,7 +279,7 @@ class Crawl:
                 ordering=BreadthFirst(),
                 politeness=politeness,
                 selection=Selection(scope="all", max_depth=1000, max_depth_dynamic=1000),
-                retries=Retries(),
+                retries=self._retries,
                 overrides=Overrides(),
                 rules=UrlRules(),
                 agent="weft",
@@ -350,6 +378,11 @@ class Crawl:
     def _finals(self) -> list[Fetched]:
         kinds = (event for _, event in self.events if isinstance(event, Fetched))
         return [event for event in kinds if event.outcome.final and event.outcome.turn.kind != Kind.ROBOTS]
+
+    def rows(self, of: str) -> int:
+        """Rows whose URLs have this in them."""
+        fetched = (event for _, event in self.events if isinstance(event, Fetched))
+        return sum(of in event.outcome.turn.url for event in fetched)
 
     def told(self) -> list[tuple[float, str]]:
         """When an outage began, with its cause, and when it ended."""

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.crawling import make_web, rows
+from tests.patience import PATIENCE
 from tests.siege import command_for
 
 from weft.manage import managing
@@ -85,7 +86,7 @@ def _status(out: Path) -> Any:
 
 
 def _wait_until(what: Any) -> None:
-    deadline = time.monotonic() + 150
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
             if what():

@@ -18,6 +18,7 @@ from tests.applications import Counting, heard
 from tests.commands import ending
 from tests.crawling import make_web, rows, settings_for
 from tests.nursery import quick_workers
+from tests.patience import PATIENCE
 from tests.siege import Siege, command_for, wait_until
 
 import weft
@@ -134,10 +135,10 @@ def test_state__is_that_of_the_last_commit(bed: Bed, tmp_path: Path, apart: bool
         siege = Siege(command_for(bed, out, *options), tmp_path / "output.txt")
         before = log.read_bytes().count(b"\n") if log.exists() else 0
         enough = before + 25
-        wait_until(lambda: siege.over or (log.exists() and log.read_bytes().count(b"\n") >= enough), "no pages", 60.0)  # noqa: B023
+        wait_until(lambda: siege.over or (log.exists() and log.read_bytes().count(b"\n") >= enough), "no pages")  # noqa: B023
         if kill < 3:
             siege.process.send_signal(signal.SIGKILL)
-        siege.process.wait(100)
+        siege.process.wait(PATIENCE)
         siege.close()
     counts = Counter(Counting().told | eval(path.read_text(encoding="utf-8").splitlines()[-1]))  # noqa: S307
     assert set(counts.values()) == {1}

@@ -25,6 +25,7 @@ from tests.hostile.asking import (
     to_tls,
 )
 from tests.hostile.web import Asked, hostile_web
+from tests.patience import PATIENCE
 from tests.serverside import check_polite
 from tests.small_site import Answer, links
 
@@ -96,7 +97,7 @@ def test_robots__that_is_redirected_to_itself_by_tls_costs_one_more_request(tmp_
     with hostile_web({"a.test": to_tls(b"User-agent: *\nDisallow: /2\n")}, tmp_path) as web:
         summary = web.crawl(tmp_path / "out", web.url("a.test"), wait=0.3)
         assert summary.why == "done"
-        assert summary.counts.seconds < 60
+        assert summary.counts.seconds < PATIENCE
         assert web.paths("a.test") == [
             "http:/robots.txt",
             "https:/robots.txt",
@@ -150,7 +151,7 @@ def test_robots__that_goes_round_in_a_circle_is_as_good_as_none(tmp_path: Path) 
         web.hosts["b.test"] = robots_leads_to(web.url("a.test", "/robots.txt"))
         summary = web.crawl(tmp_path / "out", web.url("a.test"), web.url("b.test"))
         assert summary.why == "done"
-        assert summary.counts.seconds < 60
+        assert summary.counts.seconds < PATIENCE
         assert summary.counts.good == 2
         assert len([each for each in web.asked if each.path == "/robots.txt"]) <= 12
 
@@ -174,7 +175,7 @@ def test_robots__on_a_connection_that_is_closed_after_a_redirect_is_asked_for_on
     with hostile_web({"says.test": says, "hides.test": says}, tmp_path) as web:
         summary = web.crawl(tmp_path / "out", web.url("says.test"), web.url("hides.test"))
         assert summary.why == "done"
-        assert summary.counts.seconds < 60
+        assert summary.counts.seconds < PATIENCE
         for host in ("says.test", "hides.test"):
             assert "http:/secret" not in web.paths(host)
             assert "http:/public" in web.paths(host)
@@ -332,7 +333,7 @@ def test_names__of_a_domain_that_has_any_name_are_limited(tmp_path: Path) -> Non
     """Its name server knows a name that nobody can have given: it is told, and no end of hosts is not crawled."""
     with hostile_web({"wild.test": any_name()}, tmp_path) as web:
         summary = web.crawl(
-            tmp_path / "out", web.url("www.wild.test"), scope="domain", max_wildcard_sites=40, max_time=60
+            tmp_path / "out", web.url("www.wild.test"), scope="domain", max_wildcard_sites=40, max_time=PATIENCE
         )
         assert summary.why == "done"
         assert 40 <= len(web.names) <= 140

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.crawling import crawl, make_web
+from tests.patience import PATIENCE
 from tests.serverside import CROWDED
 
 from weft.audit import audit_crawl
@@ -26,7 +27,7 @@ def test_audit__of_a_real_crawl_is_clean(per_visit: int, tmp_path: Path) -> None
     with serving(web) as bed:
         crawl(bed, tmp_path / "crawl", wait=WAIT, per_visit=per_visit, max_pages=150, crawl_delay_most=0.5)
         first = audit_crawl(tmp_path / "crawl")
-        crawl(bed, tmp_path / "crawl", wait=WAIT, per_visit=per_visit, max_time=20.0, crawl_delay_most=0.5)
+        crawl(bed, tmp_path / "crawl", wait=WAIT, per_visit=per_visit, max_time=PATIENCE, crawl_delay_most=0.5)
     found = audit_crawl(tmp_path / "crawl")
     assert found.violations == []
     assert found.ok

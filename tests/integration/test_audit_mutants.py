@@ -158,6 +158,12 @@ def count_no_connections(patch: Patch) -> None:
     patch.setattr(Throttle, "free", lambda *_: True)
 
 
+def keep_no_gap(patch: Patch) -> None:
+    """An opening may follow at once upon another."""
+    begin = Throttle.begin
+    patch.setattr(Throttle, "begin", lambda self, connection, _gap: begin(self, connection, 0.0))
+
+
 # Crawls of one small site.
 
 
@@ -374,10 +380,10 @@ def test_audit__finds_a_second_connection(mutant: Callable[[Patch], None] | None
     assert violation.says == "one connection at a time"
 
 
-@pytest.mark.parametrize("kind", ["domain", "address"])
+@pytest.mark.parametrize("kind", ["domain", "address", "network"])
 @pytest.mark.parametrize("mutant", [None, count_no_connections])
 def test_audit__finds_too_many_connections(kind: str, mutant: Callable[[Patch], None] | None, tmp_path: Path) -> None:
-    """To the sites of a domain, or at an address, on a web where all share both."""
+    """To the sites of a domain, at an address, or in a network, on a web where all share all of them."""
     web = make_web(SHARED, sites=12, pages=60, largest=10)
     limits = {"per_domain": 50, "per_address": 50, f"per_{kind}": 1}
     with serving(web) as bed, mutated(mutant):
@@ -391,3 +397,19 @@ def test_audit__finds_too_many_connections(kind: str, mutant: Callable[[Patch], 
     violation = found.violations[0]
     assert violation.url.startswith("http")
     assert violation.says == "at most 1 connections at once"
+
+
+@pytest.mark.parametrize("mutant", [None, keep_no_gap])
+def test_audit__finds_openings_too_close_in_a_network(mutant: Callable[[Patch], None] | None, tmp_path: Path) -> None:
+    """Where sites have addresses of their own, and no wait."""
+    web = make_web(replace(PLAIN, sites_per_address=1), sites=12, pages=60, largest=10)
+    with serving(web) as bed, mutated(mutant):
+        settings = settings_for(bed, workers=1, per_visit=1, network_gap=0.05)
+        run(Plan(seeds=bed.seeds(), out=tmp_path / "crawl", settings=settings))
+    found = audit_crawl(tmp_path / "crawl")
+    assert found.networks == 1
+    if mutant is None:
+        assert found.ok, found.violations
+        return
+    assert set(found.broken) == {"network-gap"}
+    assert found.violations[0].says == "0.05 s between openings"

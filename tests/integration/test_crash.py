@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.crawling import make_web
+from tests.patience import PATIENCE
 from tests.serverside import CROWDED, check_polite, visits_of
 from tests.siege import (
     Siege,
@@ -45,7 +46,7 @@ RATE = 100  # pages a second of a worker, at most: the crawl lasts longer than t
 @pytest.mark.parametrize(
     ("kills", "sites", "pages", "ordering"),
     [
-        pytest.param(6, 120, 2000, "opic", id="six"),
+        pytest.param(6, 80, 1200, "opic", id="six"),
         pytest.param(50, 400, 20_000, "breadth-first", id="fifty", marks=pytest.mark.soak),
     ],
 )
@@ -149,7 +150,6 @@ CHECKPOINT = [
 ]
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("point", "call", "when"), CHECKPOINT)
 def test_windows__of_a_checkpoint(point: str, call: int, when: str, small: Bed, tmp_path: Path) -> None:
     """A worker dies while its log becomes a checkpoint, and nothing shows in what is stored."""
@@ -160,10 +160,10 @@ def test_windows__of_a_checkpoint(point: str, call: int, when: str, small: Bed, 
 
 
 RECOVERY = [
-    pytest.param("weft.work:seal_leftovers", 1, "before", id="log read back, nothing cut", marks=pytest.mark.soak),
+    pytest.param("weft.store.store:cut_back", 1, "before", id="log read back, nothing cut", marks=pytest.mark.soak),
     pytest.param("weft.store.sealing:_cut", 2, "after", id="some files cut"),
-    pytest.param("weft.store.sealing:seal", 1, "after", id="some files sealed", marks=pytest.mark.soak),
-    pytest.param("weft.work:known_contents", 1, "before", id="all files sealed", marks=pytest.mark.soak),
+    pytest.param("weft.store.store:seal", 1, "after", id="some files sealed", marks=pytest.mark.soak),
+    pytest.param("weft.work:known_contents", 1, "before", id="contents not known yet", marks=pytest.mark.soak),
     pytest.param(f"{GLOBAL}.begin", 1, "after", id="begun, nothing read", marks=pytest.mark.soak),
     pytest.param(f"{GLOBAL}.exchange", 1, "before", id="recovered, before the first exchange", marks=pytest.mark.soak),
 ]
@@ -182,7 +182,7 @@ def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) ->
     """All processes end and the tails of all files are damaged: the crawl goes on and stores every page once."""
     chance = random.Random(7)
     out = tmp_path / "crawl"
-    with serving(make_web(PLAIN, sites=120, pages=700 * failures), ServerSettings(keep_alive_s=5.0)) as bed:
+    with serving(make_web(PLAIN, sites=120, pages=350 * failures), ServerSettings(keep_alive_s=5.0)) as bed:
         options = ["--wait", str(WAIT), "--per-visit", "5", "--workers", "2", "--commit-every", str(COMMIT)]
         # So slow that it is not over before a busy machine has looked at the servers' log three times.
         command = command_for(bed, out, *options, "--speed", f"{RATE} pages/s")
@@ -192,7 +192,7 @@ def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) ->
         try:
             for happened in range(1, failures + 1):
                 before = len(bed.log())
-                wait_until(lambda before=before: len(bed.log()) > before + 300 or siege.over, "the crawl stands still")
+                wait_until(lambda before=before: len(bed.log()) > before + 150 or siege.over, "the crawl stands still")
                 assert not siege.over, (tmp_path / "output.txt").read_text(encoding="utf-8", errors="replace")[-2000:]
                 siege.stop()
                 # Whether commits are lost is a matter of chance and of the moment: the last time they surely are.
@@ -217,7 +217,7 @@ def test_politeness__of_four_workers_across_restarts(tmp_path: Path) -> None:
     web = make_web(CROWDED, sites=200, pages=1000, largest=30)
     with serving(web, ServerSettings(keep_alive_s=5.0)) as bed:
         command = command_for(bed, out, "--wait", "0.3", "--per-visit", "2", "--workers", "4", "--timeout", "2")
-        command += ["--retry-pauses", "0.1", "--retry-pauses", "0.2", "--max-time", "100"]
+        command += ["--retry-pauses", "0.1", "--retry-pauses", "0.2", "--max-time", str(PATIENCE)]
         siege = Siege(command, tmp_path / "output.txt")
         try:
             for whom in ("all", "watchdog"):

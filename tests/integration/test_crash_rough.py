@@ -27,6 +27,7 @@ ROUGH = Options(
     redirects=0.1,
     robots_rules=0.5,
 )
+pytestmark = pytest.mark.xdist_group("crash rough")  # the crawl that nobody disturbs is made once
 TIMEOUT = 2.0  # of a page, which ends what hangs long before the server does
 Outcomes = dict[str, tuple[int, str]]
 

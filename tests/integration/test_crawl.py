@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
-import time
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,11 +14,12 @@ from pathlib import Path
 import pytest
 from fastwarc.warc import ArchiveIterator
 from tests.crawling import crawl, digests_of, make_web, rows, settings_for
-from tests.patience import PATIENCE
+from tests.siege import Siege, wait_until
 from warcio.checker import Checker
 
 from weft.app import run
 from weft.directory import Plan
+from weft.engine.worker import Worker
 from weft.frontier.local.commits import Commits
 from weft.model import Reason
 from weft.testbed.bed import Bed, serving
@@ -27,6 +27,7 @@ from weft.testbed.options import PLAIN, Options
 from weft.testbed.serve import ServerSettings
 from weft.testbed.truth import expected
 
+ONE_CRAWL = pytest.mark.xdist_group("full crawl")  # it is made once
 FULL = Options(hang_s=2.5, retry_after_s=1, crawl_delay_s=0.05, sitemaps=0.0)
 
 
@@ -54,6 +55,7 @@ def full_crawl(full: Bed, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@ONE_CRAWL
 def test_crawl__sees_exactly_what_the_web_holds(full: Bed, full_crawl: Path) -> None:
     """Every URL that a crawler should come to has its status, and nothing else was asked for."""
     truth = {found.url: found for found in expected(full.web)}
@@ -72,6 +74,7 @@ def test_crawl__sees_exactly_what_the_web_holds(full: Bed, full_crawl: Path) -> 
         assert failed == (kind not in ("page", "duplicate", "redirect", "soft-404", "endless")), (url, kind)
 
 
+@ONE_CRAWL
 def test_crawl__every_failure_has_a_reason_from_the_list(full_crawl: Path) -> None:
     """Each way in which the testbed fails comes out as the reason that fits it."""
     known = {reason.value for reason in Reason}
@@ -80,6 +83,7 @@ def test_crawl__every_failure_has_a_reason_from_the_list(full_crawl: Path) -> No
     assert {"status-4xx", "status-5xx", "no-answer", "reset", "timeout"} <= set(reasons)
 
 
+@ONE_CRAWL
 def test_crawl__retries_twice_what_may_heal_and_only_that(full_crawl: Path) -> None:
     """A page that fails for a passing reason is tried three times in all; a 404 once."""
     tries = rows(full_crawl, "url, reason, max(attempt), count(*)", "kind <> 'robots' group by url, reason")
@@ -90,6 +94,7 @@ def test_crawl__retries_twice_what_may_heal_and_only_that(full_crawl: Path) -> N
             assert (attempt, count) == (1, 1), (url, reason)
 
 
+@ONE_CRAWL
 def test_archive__is_accepted_by_warcio_and_fastwarc(full_crawl: Path) -> None:
     """Every record has right digests, and both readers find the same records as the columns say."""
     volumes = sorted((full_crawl / "volumes").glob("*.warc.gz"))
@@ -117,6 +122,7 @@ class _CheckArguments:
         self.verbose = False
 
 
+@ONE_CRAWL
 def test_columns__answer_pages_per_status_per_site(full_crawl: Path) -> None:
     """DuckDB reads the columns as they are."""
     table = rows(full_crawl, "site, status, count(*)", "final group by all")
@@ -207,13 +213,6 @@ def _lines(log: Path) -> int:
     return log.read_bytes().count(b"\n") if log.exists() else 0
 
 
-def _stop_after(process: subprocess.Popen[bytes], log: Path, lines: int) -> None:
-    deadline, before = time.monotonic() + PATIENCE, _lines(log)
-    while time.monotonic() < deadline and _lines(log) < before + lines:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-
-
 @pytest.mark.parametrize(
     "stops",
     [
@@ -229,15 +228,18 @@ def test_resume__after_clean_stops_nothing_is_lost_and_nothing_twice(
     seeds.write_text("\n".join(plain.seeds()), encoding="utf-8")
     command = [sys.executable, "-m", "weft", "crawl", "--seeds", str(seeds), "--out", str(out), "--scope", "all"]
     command += ["--dns", plain.dns, "--allow-address", "127.0.0.0/8", "--wait", "0.02", "--per-visit", "3"]
-    command += ["--max-depth", "1000", "--max-depth-dynamic", "1000"]
-    stopped = 0
-    for lines in (*stops, None):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-            if lines is not None:
-                _stop_after(process, out / "log" / "crawl.log", lines)
-            output, _ = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, output
-        stopped += b"Stopped." in output
+    # At this speed it lasts for seconds after the last stop, on a fast machine too.
+    command += ["--max-depth", "1000", "--max-depth-dynamic", "1000", "--speed", "400 pages/s"]
+    log, stopped = out / "log" / "crawl.log", 0
+    for number, lines in enumerate((*stops, None)):
+        output = tmp_path / f"output-{number}.txt"
+        wanted = _lines(log) + (lines or 0)
+        siege = Siege(command, output)
+        if lines is not None:
+            wait_until(lambda: siege.over or _lines(log) >= wanted, "the crawl stands still")  # noqa: B023
+            siege.process.send_signal(signal.SIGINT)
+        assert siege.finish() == 0, output.read_text(encoding="utf-8")
+        stopped += "Stopped." in output.read_text(encoding="utf-8")
         assert not list(out.rglob("*.open")), "what is stopped is sealed"
     assert stopped == len(stops)
     digests = rows(out, "url, digest", "final and kind <> 'robots'")
@@ -255,6 +257,23 @@ def test_commit__that_fails_ends_the_crawl(plain: Bed, tmp_path: Path, monkeypat
     monkeypatch.setattr(Commits, "write", fail)
     with pytest.raises(RuntimeError, match="no commit today"):
         crawl(plain, tmp_path / "crawl", wait=30.0)
+
+
+def test_commit__its_thread_lives_as_long_as_there_are_commits(
+    plain: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that makes a checkpoint ends with the thread that started it: it must not end in the last commits."""
+    there: list[bool] = []
+    finish = Worker.finish
+
+    def looking(worker: Worker) -> None:
+        finish(worker)
+        there.append(any(thread.name.startswith("commit") for thread in threading.enumerate()))
+
+    monkeypatch.setattr(Worker, "finish", looking)
+    assert crawl(plain, tmp_path / "crawl", max_pages=50).why == "page limit"
+    assert there == [True]
+    assert not any(thread.name.startswith("commit") for thread in threading.enumerate())
 
 
 def test_limits__max_pages_is_exact(plain: Bed, tmp_path: Path) -> None:
@@ -307,12 +326,14 @@ def test_special_addresses__are_not_visited_by_a_crawl_of_public_seeds(plain: Be
     assert len(plain.log()) == before
 
 
+@ONE_CRAWL
 def test_log__has_a_line_for_every_fetch(full_crawl: Path) -> None:
     """The log and the columns tell the same story."""
     lines = (full_crawl / "log" / "crawl.log").read_text(encoding="utf-8").splitlines()
     assert len(lines) == rows(full_crawl, "count(*)")[0][0]
 
 
+@ONE_CRAWL
 def test_memory__of_the_frontier_is_reserved_not_taken(full_crawl: Path) -> None:
     """The crawl's directory holds what was promised and nothing else."""
     names = {path.name for path in full_crawl.iterdir()}

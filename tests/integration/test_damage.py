@@ -40,7 +40,8 @@ from weft.testbed.options import PLAIN
 # Sealed and open files of all kinds, and a commit every tenth of a second: much can go wrong in few pages.
 OPTIONS = ["--wait", "0.02", "--per-visit", "5", "--commit-every", "0.1", "--part-bytes", "4000", "--volume-bytes"]
 OPTIONS += ["60000", "--retry-pauses", "0.1", "--checkpoint-bytes", "4000"]
-OPTIONS += ["--speed", "30 pages/s"]  # slow until it is killed
+OPTIONS += ["--speed", "20 pages/s"]  # slow until it is killed: so that there is all that is waited for, on any machine
+pytestmark = pytest.mark.xdist_group("damage")  # the crawl that is damaged is made once
 REPAIRED = 4  # of so many crawls that ended with a message one is repaired, and goes on
 # What a run may change before it looks: settings, and the marks of its own beginning.
 BEGINNINGS = {"crawl.toml", "seeds.txt", "frontier.db-shm"}
@@ -65,7 +66,7 @@ def halfway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Halfway]:
     """A crawl by two workers that was killed -9 when half of its web was stored."""
     folder = tmp_path_factory.mktemp("halfway")
     out = folder / "crawl"
-    with serving(make_web(PLAIN, sites=20, pages=240)) as bed:
+    with serving(make_web(PLAIN, sites=20, pages=320)) as bed:
         command = command_for(bed, out, "--workers", "2", *OPTIONS)
         siege = Siege(command, folder / "output.txt")
         older = folder / "older"
@@ -74,13 +75,16 @@ def halfway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Halfway]:
             with suppress(shutil.Error):  # files come and go meanwhile
                 shutil.copytree(out, older)
             wait_until(
-                lambda: (len(bed.log()) > 160 and sealed_some(out) and is_long(out)) or siege.over,
+                lambda: (
+                    (len(bed.log()) > 160 and sealed_some(out) and is_long(out) and moved_robots(out)) or siege.over
+                ),
                 "the crawl stands still",
             )
             siege.stop()
         finally:
             siege.close()
         assert sealed_some(out)
+        assert moved_robots(out)
         for path in out.glob("workers/*/frontier.log"):
             fold(path)  # if it was not done yet
         assert any(out.glob("workers/*/frontier-*.checkpoint"))
@@ -92,6 +96,11 @@ def halfway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Halfway]:
 def sealed_some(out: Path) -> bool:
     """Are there files of both kinds: parts that are sealed, and volumes that still grow?"""
     return any(out.glob("pages/*.parquet")) and any(out.glob("volumes/*.open"))
+
+
+def moved_robots(out: Path) -> bool:
+    """Has a checkpoint robots.txt files?"""
+    return any(out.glob("workers/*/frontier-*.robots"))
 
 
 def go_on(halfway: Halfway, out: Path) -> tuple[int, str]:

@@ -6,13 +6,13 @@ import os
 import random
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
+from tests.commands import completed as weft
 from tests.crawling import make_web
 from tests.database import Database, database
 from tests.patience import PATIENCE
@@ -46,18 +46,11 @@ def told(out: Path) -> str:
     return out.with_suffix(".output").read_text(encoding="utf-8")
 
 
-def weft(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Give a command."""
-    return subprocess.run(
-        [sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, check=False, timeout=PATIENCE
-    )
-
-
 @pytest.mark.restarts
 def test_crawl__stores_the_same_pages_though_a_worker_is_killed(bed: Bed, tmp_path: Path) -> None:
     """Every page of the web once, politely, with kill -9 of a worker and of all; then all commands answer."""
     out, address = tmp_path / "crawl", database().schema()
-    siege = Siege(command(bed, out, address), out.with_suffix(".output"))
+    siege = Siege(command(bed, out, address), out.with_suffix(".output"), from_scratch=True)
     try:
         assault(siege, bed, random.Random(7), kills=1, pages=PAGES)
         assert siege.finish(PATIENCE) == 0, told(out)[-2000:]

@@ -288,3 +288,22 @@ async def test_stop__gives_the_sockets_back() -> None:
         await asyncio.sleep(0)
         await dns.resolver.stop()
         assert answers == []
+
+
+@live
+async def test_denial__is_believed_where_known_names_are_still_known() -> None:
+    """Past the cache, and past that of c-ares: who denies everything from some moment on is found out."""
+    async with bench({("a.test", A): [("192.0.2.1", 300)]}) as dns:
+
+        async def hold() -> bool:
+            future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+            dns.resolver.denials_hold(future.set_result)
+            return await future
+
+        assert (await dns.ask("gone.test")).unregistered
+        assert not await hold(), "nothing was ever found"
+        assert (await dns.ask("a.test")).addresses
+        assert await hold()
+        dns.zone.names.clear()
+        assert (await dns.ask("a.test")).addresses, "from the cache"
+        assert not await hold()

@@ -57,7 +57,7 @@ def test_workers__do_their_part_beside_load(bed: Bed, tmp_path: Path, run: int) 
     seeds.write_text("\n".join(bed.seeds()), encoding="utf-8")
     command = [sys.executable, "-m", "weft", "crawl", "--seeds", str(seeds), "--out", str(out), "--scope", "all"]
     command += ["--dns", bed.dns, "--allow-address", "127.0.0.0/8", "--workers", "4", "--json", "--max-time", "180"]
-    siege = Siege([*command, *PROFILES[run % 2]], output)
+    siege = Siege([*command, *PROFILES[run % 2]], output, from_scratch=True)
     try:
         wait_until(lambda: len(siege.workers()) == 4, "no workers")
         later = siege.workers()[1:]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -29,24 +28,21 @@ def site() -> Iterator[Login]:
         yield site
 
 
-def start(site: Login, out: Path, *options: str) -> subprocess.Popen[str]:
-    """Crawl it in a process of its own."""
-    command = [sys.executable, "-m", "tests.logging_in", site.url, str(out), *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+def start(site: Login, out: Path, *options: str) -> subprocess.Popen[bytes]:
+    """Crawl it in a process of its own, which is killed."""
+    return subprocess.Popen([sys.executable, "-m", "tests.logging_in", site.url, str(out), *options])
 
 
-def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """What the process had to say."""
-    said, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0
-    found: dict[str, Any] = json.loads(said)
-    return found
-
-
-def dies(process: subprocess.Popen[str]) -> bool:
+def dies(process: subprocess.Popen[bytes]) -> bool:
     """Does the process end by being killed?"""
-    process.communicate(timeout=PATIENCE)
-    return process.returncode == -signal.SIGKILL
+    return process.wait(PATIENCE) == -signal.SIGKILL
+
+
+def go_on(site: Login, out: Path, *, repeat: bool = False) -> LogsIn:
+    """Crawl it to the end; what the application has seen."""
+    application = LogsIn(repeat=repeat)
+    weft.crawl(site.url, out, application=application, **QUICK)
+    return application
 
 
 def test_application__logs_in_and_crawls_what_is_private(site: Login, tmp_path: Path) -> None:
@@ -79,11 +75,10 @@ def test_post__killed_before_its_outcome_is_known_is_not_sent_again(site: Login,
     site.on_post = kill
     assert dies(running)
     site.on_post = lambda: True
-    said = finish(start(site, tmp_path / "out"))
-    assert said["lost"] == [[f"{site.url}login", "outcome-unknown"]]
+    assert go_on(site, tmp_path / "out").lost == [(f"{site.url}login", "outcome-unknown")]
     assert site.posts == 1
     assert rows(tmp_path / "out", "url", "reason = 'outcome-unknown' and final") == [(f"{site.url}login",)]
-    assert finish(start(site, tmp_path / "out"))["lost"] == [], "it is told once"
+    assert go_on(site, tmp_path / "out").lost == [], "it is told once"
 
 
 def test_post__that_may_be_repeated_is_sent_again(site: Login, tmp_path: Path) -> None:
@@ -97,8 +92,7 @@ def test_post__that_may_be_repeated_is_sent_again(site: Login, tmp_path: Path) -
     site.on_post = kill
     assert dies(running)
     site.on_post = lambda: True
-    said = finish(start(site, tmp_path / "out", "repeat"))
-    assert said["titles"][-1] == "Private /private/2"
+    assert go_on(site, tmp_path / "out", repeat=True).titles[-1] == "Private /private/2"
     assert site.posts == 2
 
 
@@ -109,11 +103,11 @@ def test_post__killed_before_it_is_sent_is_never_sent_twice(site: Login, tmp_pat
     """Before the intention is on disk nothing was sent, so it is sent then; behind that it counts as sent."""
     assert dies(start(site, tmp_path / "out", point))
     assert site.posts == 0
-    said = finish(start(site, tmp_path / "out"))
+    seen = go_on(site, tmp_path / "out")
     if point.endswith("intend"):
-        assert (site.posts, said["titles"][-1]) == (1, "Private /private/2")
+        assert (site.posts, seen.titles[-1]) == (1, "Private /private/2")
     else:
-        assert (site.posts, said["lost"]) == (0, [[f"{site.url}login", "outcome-unknown"]])
+        assert (site.posts, seen.lost) == (0, [(f"{site.url}login", "outcome-unknown")])
 
 
 def test_post__whose_answer_does_not_come_is_not_tried_again(site: Login, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from tests.commands import ending, weft
 from tests.crawling import make_web, rows
+from tests.patience import PATIENCE
 from tests.siege import Siege, wait_until
 
 from weft.manage import is_running
@@ -171,7 +172,7 @@ def test_blacklist__is_in_force_within_seconds(bed: Bed, tmp_path: Path) -> None
         assert status(out)["blacklist"] == 4
         # A page at the address comes to its turn, and is refused there.
         wait_until(lambda: "blacklisted" in (out / "log" / "crawl.log").read_text(encoding="utf-8"), "none is refused")
-        weft("stop", str(out), "--wait", "30")
+        weft("stop", str(out), "--wait", str(PATIENCE))
     fetched = {url for (url,) in rows(out, "url", "status = 200")}
     named = {
         "a site": [url for url in web.urls() if site_of(url) == sites["site"]],
@@ -208,7 +209,7 @@ def test_add__brings_a_seed_in_and_stop_ends_a_run(bed: Bed, tmp_path: Path) -> 
         assert found["pages_target"] == 120
         assert found["lists"]["being_crawled"] + found["lists"]["crawled"] > 0
         assert all(found["stages"][stage]["mean"] > 0 for stage in ("download", "parse", "store", "courtesy"))
-        assert "Stopped" in weft("stop", str(out), "--wait", "30")
+        assert "Stopped" in weft("stop", str(out), "--wait", str(PATIENCE))
         assert siege.finish() == 0, said(out)
     assert not list(out.rglob("*.open"))
     assert not list(out.rglob("*.new"))

@@ -104,9 +104,19 @@ def test_application__that_raises_everywhere_costs_no_page(bed: Bed, tmp_path: P
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize("apart", [False, True], ids=["in the worker", "apart"])
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("every", [1, 3], ids=["always", "at times"])
+@pytest.mark.parametrize(
+    ("every", "workers", "apart"),
+    [
+        pytest.param(1, 1, False, id="always, by one in the worker"),
+        pytest.param(1, 2, True, id="always, by two apart"),
+        pytest.param(3, 1, True, id="at times, by one apart"),
+        pytest.param(3, 2, False, id="at times, by two in the worker"),
+        pytest.param(1, 1, True, id="always, by one apart", marks=pytest.mark.soak),
+        pytest.param(1, 2, False, id="always, by two in the worker", marks=pytest.mark.soak),
+        pytest.param(3, 1, False, id="at times, by one in the worker", marks=pytest.mark.soak),
+        pytest.param(3, 2, True, id="at times, by two apart", marks=pytest.mark.soak),
+    ],
+)
 def test_application__made_by_workers_costs_no_page_either(
     bed: Bed, tmp_path: Path, every: int, workers: int, apart: bool
 ) -> None:

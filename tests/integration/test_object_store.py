@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -27,6 +28,7 @@ from tests.siege import Siege, command_for, wait_until
 from warcio.archiveiterator import ArchiveIterator
 
 from weft.app import run
+from weft.clock import SystemClock
 from weft.directory import Plan, stored_plan
 from weft.errors import UsageError
 from weft.store.gathering import waiting_volumes
@@ -38,10 +40,12 @@ from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
 
 objects = pytest.importorskip("weft.store.objects", reason="obstore is not installed")
+uploads = pytest.importorskip("weft.store.uploads", reason="obstore is not installed")
 
+pytestmark = pytest.mark.xdist_group("object store")  # the store is started once
 SMALL = 60_000  # bytes of a volume
 # A volume ends at a commit: at this speed 300 pages have some thirty commits, on a fast machine too.
-VOLUMES = {"volume_bytes": SMALL, "commit_every": 0.1, "speed": "100 pages/s"}
+VOLUMES: dict[str, Any] = {"volume_bytes": SMALL, "commit_every": 0.1, "speed": "100 pages/s"}
 
 
 @pytest.fixture(scope="module")
@@ -185,6 +189,12 @@ def uploading(out: Path, url: str, *doom: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
+def upload_rest(out: Path, url: str) -> None:
+    """What the next process that uploads does: nothing is left."""
+    told: list[str] = []
+    assert uploads.Uploads(out, url, SystemClock(), told.append).look(last=True) == 0, told
+
+
 @pytest.mark.parametrize(("point", "call", "when"), STEPS)
 def test_upload__killed_at_any_step_goes_on(
     sealed: Path, url: str, tmp_path: Path, point: str, call: int, when: str
@@ -199,25 +209,21 @@ def test_upload__killed_at_any_step_goes_on(
     here = {waiting.name for waiting in waiting_volumes(out)}
     assert here | set(stored_volumes(out)) == names
     assert "nothing" in weft("repair", str(out), "--check"), "a volume that is in neither place, or cut, is damage"
-    with uploading(out, url) as process:
-        _, told = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, told
+    upload_rest(out, url)
     check_moved(out, url)
 
 
-def test_upload__killed_at_random_moments_goes_on(sealed: Path, url: str, tmp_path: Path) -> None:
-    """Ten times, wherever it is by then; large volumes are uploaded in parts."""
+@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.soak)])
+def test_upload__killed_at_random_moments_goes_on(sealed: Path, url: str, tmp_path: Path, kills: int) -> None:
+    """Wherever it is by then."""
     out, chance = tmp_path / "crawl", random.Random(1)
     shutil.copytree(sealed, out)
-    with mock.patch.dict(os.environ, {"PYTHONFAULTHANDLER": "1"}):
-        for _ in range(10):
-            with uploading(out, url) as process:
-                time.sleep(chance.uniform(0.0, 2.0))
-                process.kill()
-                process.communicate()
+    for _ in range(kills):
         with uploading(out, url) as process:
-            _, told = process.communicate(timeout=PATIENCE)
-            assert process.returncode == 0, told
+            time.sleep(chance.uniform(0.0, 2.0))
+            process.kill()
+            process.communicate()
+    upload_rest(out, url)
     check_moved(out, url)
 
 
@@ -242,8 +248,7 @@ def test_upload__what_the_store_garbled_is_uploaded_again(sealed: Path, url: str
     other = tmp_path / "other"
     other.write_bytes(bytes(first.length))
     objects.upload(other, f"{url}/{first.path.name}")
-    with uploading(out, url) as process:
-        process.communicate(timeout=PATIENCE)
+    upload_rest(out, url)
     check_moved(out, url)
 
 

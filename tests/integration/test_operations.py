@@ -106,7 +106,7 @@ def test_crawl__is_told_of_by_metrics_logs_and_reports(
     out, (url, got) = tmp_path / "crawl", hook
     words = command_for(bed, out, "--wait", "0.05", "--workers", "2", "--speed", "300 pages/s", "--log", "json")
     words += ["--metrics", "127.0.0.1:0", "--report-to", url, "--report-every", "6h"]
-    siege = Siege(words, out.with_suffix(".log"))
+    siege = Siege(words, out.with_suffix(".log"), from_scratch=True)
     try:
         wait_until(lambda: bool(served_at(said(out))) or siege.over, "nothing is served")
         assert not siege.over, said(out)
@@ -136,7 +136,7 @@ def test_crawl__is_told_of_by_metrics_logs_and_reports(
         assert now["weft_operation_seconds_total"] > 0
         assert proportional(siege.process.pid) < SMALL
         weft("resume", str(out))
-        weft("stop", str(out), "--wait", "60")
+        weft("stop", str(out), "--wait", str(PATIENCE))
         assert siege.finish() == 0, said(out)
     finally:
         siege.close()
@@ -195,7 +195,7 @@ def test_metrics__of_a_crawl_on_a_database_tell_of_a_worker_that_died(bed: Bed, 
     """They are read beside the workers there as well; a restart is counted, and counters do not go back."""
     out = tmp_path / "crawl"
     words = command_for(bed, out, "--wait", "0.05", "--workers", "2", "--speed", "150 pages/s", "--metrics", ":0")
-    siege = Siege([*words, "--frontier", database().schema()], out.with_suffix(".log"))
+    siege = Siege([*words, "--frontier", database().schema()], out.with_suffix(".log"), from_scratch=True)
     try:
         wait_until(lambda: bool(served_at(said(out))) or siege.over, "nothing is served")
         assert not siege.over, said(out)
@@ -210,7 +210,7 @@ def test_metrics__of_a_crawl_on_a_database_tell_of_a_worker_that_died(bed: Bed, 
             lambda: scraped(metrics).get("weft_pages_total", 0) > before["weft_pages_total"] + 50, "it does not go on"
         )
         assert proportional(siege.process.pid) < SMALL
-        weft("stop", str(out), "--wait", "60")
+        weft("stop", str(out), "--wait", str(PATIENCE))
         assert siege.finish() == 0, said(out)
     finally:
         siege.close()

@@ -16,7 +16,7 @@ from weft.sim.run import Conditions, Scores, simulate
 from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN
 
-PAGES = 1500
+PAGES = 700
 MANY = 5000  # as many as `make soak` takes
 RERANK = 100  # pages between two computations of PageRank
 WITHOUT_ORACLE = [name for name in ordering_names() if not ordering_named(name).needs]
@@ -26,7 +26,7 @@ WITH_ORACLE = [name for name in ordering_names() if name not in WITHOUT_ORACLE]
 @pytest.fixture(scope="module")
 def bed() -> Iterator[Bed]:
     """A web that equals its graph."""
-    with serving(make_web(PLAIN, sites=40, pages=PAGES, largest=500)) as bed:
+    with serving(make_web(PLAIN, sites=30, pages=PAGES, largest=250)) as bed:
         yield bed
 
 
@@ -91,7 +91,7 @@ def test_orders__are_the_same_over_a_restart(bed: Bed, tmp_path: Path, ordering:
     simulated = simulate(
         bed.web.graph, ordering_named(ordering), Conditions(wait=0.0, rerank=RERANK, seed=3)
     ).order.tolist()
-    live_order(bed, tmp_path / "crawl", ordering, max_pages=700, why="page limit")
+    live_order(bed, tmp_path / "crawl", ordering, max_pages=PAGES // 2, why="page limit")
     live = live_order(bed, tmp_path / "crawl", ordering)
     assert live == simulated, first_difference(live, simulated)
 

@@ -14,6 +14,7 @@ from weft.testbed.bed import Bed, serving
 from weft.testbed.options import Options
 
 ROUGH = Options(hang_s=60.0, retry_after_s=1, crawl_delay_s=0.05, sitemaps=0.0)
+pytestmark = pytest.mark.xdist_group("orders rough")  # the crawl to compare with is made once
 Outcomes = set[tuple[str, int, str]]
 
 

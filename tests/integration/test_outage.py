@@ -41,7 +41,7 @@ def unplugged(out: Path, seconds: float, workers: int, *options: str) -> dict[st
         check=False,
         capture_output=True,
         text=True,
-        timeout=seconds + 400,
+        timeout=seconds + PATIENCE,
         cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr
@@ -134,9 +134,9 @@ def crawl(out: Path, seeds: list[str], names: NameServer, watch: Any = None, **c
 def test_name__is_visited_at_any_of_its_addresses_that_lives(lives: str, zone: Zone, tmp_path: Path) -> None:
     """Without a pause for a site that failed: the next address is tried when the site's wait is over."""
     with page_at(lives) as port, name_server(zone) as names:
-        done = crawl(tmp_path / "crawl", [f"http://a.test:{port}/"], names)
+        done = crawl(tmp_path / "crawl", [f"http://a.test:{port}/"], names, retry_pauses=[2 * PATIENCE])
     assert rows(tmp_path / "crawl", "status, ip, attempt", "final and kind <> 'robots'") == [(200, lives, 1)]
-    assert done.counts.seconds < 30
+    assert done.counts.seconds < PATIENCE
 
 
 def test_name__with_dead_addresses_alone_is_given_up(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 # Open files.
 
 
-@pytest.mark.parametrize(("soft", "hard"), [(64, 64), (64, 4096), (256, 4096)])
+@pytest.mark.parametrize(("soft", "hard"), [(64, 64), (64, 4096), pytest.param(256, 4096, marks=pytest.mark.soak)])
 def test_open_files__few_as_they_may_be_cost_no_page(tmp_path: Path, soft: int, hard: int) -> None:
     """The limit is raised where it can be; else there are fewer connections, which is said."""
     with serving(make_web(PLAIN, sites=80, pages=240, largest=20)) as bed:

@@ -18,7 +18,7 @@ from tests.patience import PATIENCE
 
 import weft
 from weft.app import run, usable_seeds
-from weft.cli.crawl import _plan
+from weft.cli.crawl import plan_of
 from weft.directory import stored_plan
 from weft.errors import UsageError
 
@@ -174,7 +174,7 @@ def _command_lines() -> bytes:
 def test_plan__of_the_command_line_has_a_seeds_credentials(site: Login, tmp_path: Path) -> None:
     """The same on the command line as from Python."""
     seed = f"{site.url}login".replace("//", f"//me:{TOKEN}@")
-    plan = _plan([seed], None, tmp_path / "out", None, None, {"workers": 1, "wait": 0.0}, strict=False)
+    plan = plan_of([seed], None, tmp_path / "out", None, None, {"workers": 1, "wait": 0.0}, strict=False)
     assert plan.seeds == [f"{site.url}login"]
     run(plan)
     assert len({headers["Authorization"] for headers in site.headers}) == 1

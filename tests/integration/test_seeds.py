@@ -31,6 +31,7 @@ from weft.testbed.bed import Bed, serving
 from weft.testbed.options import Options
 from weft.urls import site_of
 
+ONE_CRAWL = pytest.mark.xdist_group("crawl of seeds")  # it is made once
 LOCAL = ("--allow-address", "127.0.0.0/8")
 GOOD = "final and status = 200 and reason is null and kind not in ('robots', 'map')"
 
@@ -354,6 +355,7 @@ def _to(path: str) -> Answer:
     return Answer(status=302, headers=(("Location", path),))
 
 
+@ONE_CRAWL
 def test_report__says_what_became_of_each_seed(crawled: Crawled) -> None:
     """Every outcome there is, with its reason, where it led to, and the pages of its site."""
     found = {each.url: each for each in crawled.report.all}
@@ -373,6 +375,7 @@ def test_report__says_what_became_of_each_seed(crawled: Crawled) -> None:
     assert sum(crawled.report.outcomes.values()) == len(crawled.seeds)
 
 
+@ONE_CRAWL
 def test_report__agrees_with_explain(crawled: Crawled) -> None:
     """Both answer from the same rows, frontiers and rules."""
     states = {
@@ -389,6 +392,7 @@ def test_report__agrees_with_explain(crawled: Crawled) -> None:
             assert answer.reason == each.reason
 
 
+@ONE_CRAWL
 def test_report__is_printed_three_ways(crawled: Crawled) -> None:
     """A table with counts, JSON, and CSV with a line a seed."""
     table = weft("seeds", "report", crawled.out)
@@ -425,6 +429,7 @@ def test_report__tells_of_seeds_that_wait_and_that_were_added(tmp_path: Path) ->
     assert report.seeds > 50
 
 
+@ONE_CRAWL
 def test_earlier__gives_the_sites_that_answered(crawled: Crawled) -> None:
     """By the home page or the page with the most links to it; dead and failed sites are left out, and told."""
     found = json.loads(weft("seeds", "from-crawl", crawled.out, "--json"))
@@ -459,6 +464,7 @@ def settings_of_site() -> Any:
     return Settings().with_values({"wait": 0.0, "retry_pauses": []}, where="a test")
 
 
+@ONE_CRAWL
 def test_cdx__of_a_crawl_gives_its_sites(crawled: Crawled, tmp_path: Path) -> None:
     """The index of our own archive gives the sites that the columns give; check finds all of them usable."""
     out = tmp_path / "seeds.txt"

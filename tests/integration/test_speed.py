@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.crawling import make_web
+from tests.patience import PATIENCE
 from tests.siege import command_for, wait_until
 
 from weft.testbed.bed import serving
@@ -42,7 +43,7 @@ def test_speed__is_held_within_a_tenth(target: int, unit: str, windows: int, tmp
                 assert process.poll() is None, "the web is too small"
             finally:
                 process.terminate()
-                process.wait(60)
+                process.wait(PATIENCE)
         pages = [entry for entry in bed.log() if entry.event == "request" and entry.path != "/robots.txt"]
     for number in range(max(windows, 1)):
         first = began + warm + number * window

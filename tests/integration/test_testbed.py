@@ -28,7 +28,7 @@ from weft.testbed.bed import Bed, serving
 from weft.testbed.options import PLAIN, Options
 from weft.testbed.serve import ServerSettings
 from weft.testbed.sockets import require_files
-from weft.testbed.tls import certificate_kinds
+from weft.testbed.tls import certificate_flaws
 from weft.testbed.web import Web
 
 FAILURES = "closed=1 short=1 reset=1 hang=1 endless=1 malformed=1 503=1 404=1"
@@ -207,10 +207,10 @@ def test_testbed__certificates_verify_against_the_authority(secure_bed: Bed) -> 
     """A good certificate is trusted by who trusts the CA file; a bad one is refused for what is wrong with it."""
     web = secure_bed.web
     context = ssl.create_default_context(cafile=str(secure_bed.ca_file))
-    kinds = certificate_kinds(web.graph.sites, web.options, web.seed)
+    flaws = certificate_flaws(web.graph.sites, web.options, web.seed)
     seen = {}
-    for site, kind in enumerate(kinds):
-        if not web.bases[site].startswith(b"https") or kind in seen:
+    for site, flaw in enumerate(flaws):
+        if not web.bases[site].startswith(b"https") or flaw in seen:
             continue
         with socket.create_connection((web.names.address(site), secure_bed.tls_port or 0), timeout=PATIENCE) as client:
             try:
@@ -219,9 +219,9 @@ def test_testbed__certificates_verify_against_the_authority(secure_bed: Bed) -> 
                     secured.sendall(b"GET / HTTP/1.0\r\nHost: %b\r\n\r\n" % host)
                     body = _read_all(secured)[0].partition(b"\r\n\r\n")[2]
                     assert body == web.body(web.graph.pages_of(site)[0])
-                    seen[kind] = "trusted"
+                    seen[flaw] = "trusted"
             except ssl.SSLCertVerificationError as error:
-                seen[kind] = error.verify_message
+                seen[flaw] = error.verify_message
     assert seen["good"] == "trusted"
     assert "self-signed" in seen["self-signed"] or "self signed" in seen["self-signed"]
     assert "expired" in seen["expired"]
@@ -319,7 +319,7 @@ def test_testbed__waits_and_rates_are_kept() -> None:
         ask(connection, bed, bed.url(0))
         connection.close()
         request = bed.log()[0]
-    assert 0.25 < request.last_byte - request.first_byte < 5
+    assert 0.25 < request.last_byte - request.first_byte < PATIENCE
 
 
 def test_testbed__is_not_seen_from_outside(bed: Bed) -> None:
@@ -403,7 +403,7 @@ def test_testbed_command__serves_until_told_to_stop(tmp_path: Path) -> None:
         assert connection.getresponse().status == 200
         connection.close()
         os.kill(process.pid, signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE) == 0
     assert [line.split("\t")[0] for line in log.read_text(encoding="ascii").splitlines()] == [
         "event",
         "request",

@@ -27,6 +27,7 @@ from weft.testbed.truth import expected
 from weft.testbed.web import Web
 from weft.urls import fingerprint, signed, site_of
 
+pytestmark = pytest.mark.xdist_group("tutorial")  # the crawl is made once
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 WILD = Options(
     failing_kinds="404=8 503=2", retry_after_s=0, crawl_delay_s=0.01, nofollow=0.1, meta_robots=0.05, sitemaps=0.0

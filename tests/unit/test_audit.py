@@ -218,6 +218,57 @@ def test_audit__finds_openings_too_close(kind: str, out: Path) -> None:
     assert (found.when, found.since) == (moment(0.9), moment(0.5))
 
 
+def keep(out: Path, *settings: tuple[float, str]) -> None:
+    """Settings of a crawl, each from a time on."""
+    (out / "log").mkdir()
+    for seconds, text in settings:
+        stamp = moment(seconds).strftime("%Y%m%dT%H%M%S.%fZ")
+        (out / "log" / f"settings-{stamp}.toml").write_text(text)
+
+
+def in_networks(crawl: Crawl) -> Audit:
+    """An audit of visits that are all open at once, in three networks."""
+    keep(crawl.out, (0.0, (crawl.out / "crawl.toml").read_text()))
+    for place, ip in enumerate(("192.0.2.1", "192.0.2.2", "2001:db8:1::1", "192.0.2.3", "192.0.3.1")):
+        crawl.fetch(f"http://s{place}.org/", float(place), 9.0, ip=ip)
+    return crawl.audit()
+
+
+def test_audit__finds_too_many_connections_to_a_network(out: Path) -> None:
+    """Whatever the addresses."""
+    found = in_networks(Crawl(out, wait=0.0, per_network=2))
+    violation = only(found)
+    assert (violation.url, violation.says) == ("http://s3.org/", "at most 2 connections at once")
+    assert bare(violation) == Finding(
+        rule="network-connections", who="192.0.2.0/24", figure=3, limit=2, when=moment(3.0)
+    )
+    assert found.networks == 3
+    assert "network" not in found.smallest_gap
+
+
+@pytest.mark.parametrize("settings", [{"network_gap": 1.0}, {}])
+def test_audit__finds_nothing_where_a_network_may_have_any_number(out: Path, settings: dict[str, Any]) -> None:
+    """Without a limit there is no closest call to name; without any of the two, networks are not looked at."""
+    found = in_networks(Crawl(out, wait=0.0, **settings))
+    assert found.ok, found.violations
+    assert "network" not in found.most_connections
+    assert found.networks == (3 if settings else 0)
+    assert ("network" in found.smallest_gap) == bool(settings)
+
+
+def test_audit__finds_openings_too_close_in_a_network(out: Path) -> None:
+    """By the setting, though no site has a wait."""
+    crawl = Crawl(out, wait=0.0, network_gap=0.5)
+    keep(out, (0.0, (out / "crawl.toml").read_text()))
+    for number, begin in enumerate((0.0, 0.5, 0.9)):
+        crawl.fetch(f"http://s{number}.org/", begin, begin + 0.1, ip=f"192.0.2.{number}")
+    crawl.fetch("http://other.org/", 0.91, 1.0, ip="192.0.3.1")
+    found = only(crawl.audit())
+    assert (found.rule, found.who) == ("network-gap", "192.0.2.0/24")
+    assert (found.figure, found.limit, found.says) == (0.4, 0.5, "0.5 s between openings")
+    assert (found.when, found.since) == (moment(0.9), moment(0.5))
+
+
 def test_audit__gap_is_that_of_the_settings(out: Path) -> None:
     """A Retry-After or a crawl-delay makes the rest of a site longer, not the gap before others at its address; a wait
     that was shorter in its time makes it shorter.
@@ -513,10 +564,7 @@ def test_audit__judges_a_visit_by_the_settings_of_its_time(out: Path) -> None:
     """They are kept with every change; where they are, it does not count what the crawler took its wait to be."""
     crawl = Crawl(out, wait=5.0)
     first = Settings().with_values({"wait": 1.0, "robots": "ignore"}, where="a test").to_toml()
-    (out / "log").mkdir()
-    for seconds, text in ((0.0, first), (100.0, (out / "crawl.toml").read_text())):
-        stamp = moment(seconds).strftime("%Y%m%dT%H%M%S.%fZ")
-        (out / "log" / f"settings-{stamp}.toml").write_text(text)
+    keep(out, (0.0, first), (100.0, (out / "crawl.toml").read_text()))
     for begin, wait in ((10.0, 1.0), (11.5, 1.0), (200.0, 0.0), (201.5, 0.0)):
         crawl.fetch(f"http://a/{begin}", begin, begin + 0.1, wait=wait)
     found = crawl.audit()

@@ -217,7 +217,6 @@ def whole():
 """
 
 
-@pytest.mark.timeout(120)
 def test_binder__comes_out_of_the_cache_until_its_type_changes(tmp_path: Path) -> None:
     """The function that was generated is kept beside the module of the type, and made anew with another order."""
     one, other = "one: NDArray[np.int32]", "other: NDArray[np.int64]"

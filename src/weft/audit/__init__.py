@@ -4,10 +4,11 @@ The columns of `pages/` say what was asked for when, on which connection, at whi
 servers said: robots.txt files, headers, pages. Requests are judged by these and by the settings of their time:
 
 1. a site has one connection at a time, and rests for its wait after each;
-2. a registered domain and an address have at most so many connections at once;
+2. a registered domain and an address have at most so many connections at once, and so has a network where that is
+   set;
 3. between two openings there lies a gap of w/4, by the smallest wait w that the settings give the former's site: the
    gap is fixed before a visit, when its own download, crawl-delay or Retry-After is not yet known. Where a site has no
-   wait there is no gap to keep with it;
+   wait there is no gap to keep with it. The gap in a network is a setting;
 4. before the first page of a visit there was a robots.txt of the same origin, its redirects followed to the end;
 5. and it was not older than `robots_age` when the connection was opened;
 6. it allowed every path that was asked for, and its crawl-delay was kept, with one page a visit;
@@ -32,6 +33,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from weft.audit.archive import Archive
 from weft.audit.checks import check_sites, check_throttles, site_rules
 from weft.audit.findings import MOST_KEPT, Audit, Finding, Findings, Place
@@ -43,7 +46,7 @@ from weft.audit.snapshot import Snapshot, taken
 from weft.audit.terms import Terms
 from weft.frontier.shared.opening import frontier_exists, open_frontier
 from weft.store.reading import CrawlFiles
-from weft.urls import registered_domain
+from weft.urls import network_of, registered_domain
 
 __all__ = ["MOST_KEPT", "Audit", "Finding", "Place", "audit_crawl"]
 
@@ -72,6 +75,10 @@ def _audit(files: CrawlFiles, terms: Terms, forbidden: Forbidden, snapshot: Snap
         ("address", visits.address, addresses),
     ):
         check_throttles(findings, kind, list(names.codes), codes, visits, rules)
+    networks = Names()
+    if any(settings.politeness.by_network for settings in terms.settings):
+        network_of_address = np.append(networks.take([network_of(address) for address in addresses.codes]), -1)
+        check_throttles(findings, "network", list(networks.codes), network_of_address[visits.address], visits, rules)
     count = len(visits.start)
     del visits, rules, found
     archive = Archive(files)
@@ -85,6 +92,7 @@ def _audit(files: CrawlFiles, terms: Terms, forbidden: Forbidden, snapshot: Snap
         sites=len(sites.codes),
         domains=len(domains.codes),
         addresses=len(addresses.codes),
+        networks=len(networks.codes),
     )
 
 

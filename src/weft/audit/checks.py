@@ -1,8 +1,8 @@
 """Visits beside the rules. In: visits, and the settings of the crawl. Out: findings about connections at once, rests
 and gaps.
 
-Visits are looked at in order of their site, domain or address and of time, so that each is compared with the one before
-it; and in large blocks, so that what is a loop in Python does not run over visits.
+Visits are looked at in order of their site, domain, address or network and of time, so that each is compared with the
+one before it; and in large blocks, so that what is a loop in Python does not run over visits.
 
 A wait is what the settings of the time ask for, and no less than what the crawl wrote down; where the settings of the
 time are not known (`terms`), what it wrote down counts alone. What robots.txt and answers ask for beyond that is judged
@@ -27,6 +27,7 @@ from weft.frontier.politeness import Politeness
 TOLERANCE = 0.001  # seconds by which a wait may seem short
 SLEW = 0.0005  # and its share of the wait: no clock is slewed faster
 _BLOCK = 1_000_000  # visits compared at once
+_NO_LIMIT = np.iinfo(np.int64).max  # connections at once
 
 Floats = NDArray[np.float64]
 
@@ -39,6 +40,8 @@ class SiteRules(NamedTuple):
     wait: Floats  # what the site was to rest for after it
     per_domain: Ints
     per_address: Ints
+    per_network: Ints  # _NO_LIMIT where networks have none
+    network_gap: Floats
     robots_age: Floats
 
 
@@ -46,7 +49,7 @@ def site_rules(names: list[str], visits: Visits, terms: Terms) -> SiteRules:
     """What the settings ask for, at these visits and after them."""
     number = terms.numbers(visits.start)
     count = len(visits.start)
-    types = (np.bool_, np.float64, np.float64, np.int64, np.int64, np.float64)
+    types = (np.bool_, np.float64, np.float64, np.int64, np.int64, np.int64, np.float64, np.float64)
     rules = SiteRules._make(np.empty(count, kind) for kind in types)
     for each, settings in enumerate(terms.settings):
         held = np.flatnonzero(number == each)
@@ -59,7 +62,8 @@ def site_rules(names: list[str], visits: Visits, terms: Terms) -> SiteRules:
     # A wait that was shorter than the settings now say was right in its time, if they may have been others then.
     wait = np.where(known, np.fmax(rules.wait, written), np.where(np.isnan(written), rules.wait, written))
     gap = np.where(known, rules.gap, np.fmin(rules.gap, written / 4))
-    return rules._replace(wait=wait, gap=gap)
+    networks = np.where(known, rules.per_network, _NO_LIMIT), np.where(known, rules.network_gap, 0.0)
+    return rules._replace(wait=wait, gap=gap, per_network=networks[0], network_gap=networks[1])
 
 
 def _rules_of(names: list[str], site: Codes, took: NDArray[np.float32], settings: Settings) -> SiteRules:
@@ -76,7 +80,13 @@ def _rules_of(names: list[str], site: Codes, took: NDArray[np.float32], settings
     wait = np.where(adapts[site] & ~np.isnan(took), after, smallest)
     robots = [each.robots or settings.selection.robots for each in own] or [settings.selection.robots] * len(names)
     obeys = np.array([rule == "obey" for rule in robots])
-    limits = (politeness.per_domain, politeness.per_address, politeness.robots_age)
+    limits = (
+        politeness.per_domain,
+        politeness.per_address,
+        politeness.per_network or _NO_LIMIT,
+        politeness.network_gap,
+        politeness.robots_age,
+    )
     return SiteRules(obeys[site], smallest / 4, wait, *(np.full(len(site), limit) for limit in limits))
 
 
@@ -115,14 +125,20 @@ def check_sites(findings: Findings, names: list[str], visits: Visits, rules: Sit
 def check_throttles(
     findings: Findings, kind: str, names: list[str], group: Codes, visits: Visits, rules: SiteRules
 ) -> None:
-    """So many connections at once, and a gap between openings, for a domain or an address."""
-    limits = rules.per_domain if kind == "domain" else rules.per_address
+    """So many connections at once, and a gap between openings, for a domain, an address or a network."""
+    limits, gap = {
+        "domain": (rules.per_domain, rules.gap),
+        "address": (rules.per_address, rules.gap),
+        "network": (rules.per_network, rules.network_gap),
+    }[kind]
     for block in _blocks(group, visits.start):
-        codes, start, row = group[block], visits.start[block], visits.row[block]
-        _connections(findings, kind, names, codes, start, visits.end[block], row, limits[block])
+        limited = block[limits[block] < _NO_LIMIT]
+        if len(limited):
+            codes, start, end, row = group[limited], visits.start[limited], visits.end[limited], visits.row[limited]
+            _connections(findings, kind, names, codes, start, end, row, limits[limited])
         # A visit without a gap may begin, look its name up for long, and be overtaken: it is nobody's neighbour.
-        kept = rules.gap[block] > 0
-        codes, start, row, gaps = codes[kept], start[kept], row[kept], rules.gap[block][kept]
+        spaced = block[gap[block] > 0]
+        codes, start, row, gaps = group[spaced], visits.start[spaced], visits.row[spaced], gap[spaced]
         former = np.flatnonzero(codes[1:] == codes[:-1])
         later = former + 1
         # Who goes on with other settings keeps the gap that these give.

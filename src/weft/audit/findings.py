@@ -29,7 +29,7 @@ class Finding:
     """How close the crawl came to a rule, or by how much it broke it."""
 
     rule: str  # site-wait, site-connections, domain-gap … disallowed, crawl-delay, retry-after, blacklist, nofollow
-    who: str  # the site, domain, address or origin
+    who: str  # the site, domain, address, network or origin
     figure: float | None  # seconds or connections; None where the rule has none
     limit: float | None
     when: datetime  # the opening of the connection, or the request
@@ -49,8 +49,9 @@ class Audit:
     sites: int = 0
     domains: int = 0
     addresses: int = 0
-    smallest_gap: dict[str, Finding] = field(default_factory=dict)  # by site, domain, address
-    most_connections: dict[str, Finding] = field(default_factory=dict)  # by site, domain, address
+    networks: int = 0  # 0 where they had no limits
+    smallest_gap: dict[str, Finding] = field(default_factory=dict)  # by site, domain, address, network
+    most_connections: dict[str, Finding] = field(default_factory=dict)  # by site, domain, address, network
     oldest_robots: Finding | None = None
     judged: dict[str, int] = field(default_factory=dict)  # by rule: requests that were held against it
     unjudged: dict[str, int] = field(default_factory=dict)  # what could not be judged, in words: how often

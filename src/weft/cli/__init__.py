@@ -74,6 +74,14 @@ _COMMANDS = (
     ),
     ("", "completion", "completion:completion", "Print a script that has a shell complete commands and options."),
     ("cluster", "init", "cluster:init", "Make the tables of a global frontier in PostgreSQL."),
+    ("cluster", "upgrade", "cluster:upgrade", "Have a crawl in a database go on with this version of weft."),
+    ("node", "start", "node:start", "Join a crawl as one more machine, and crawl until it is over."),
+    (
+        "node",
+        "stop",
+        "node:stop",
+        "Have a node finish its pages, hand over what it holds, and leave the crawl; the others go on.",
+    ),
     ("seeds", "check", "seeds:check", "Say what is known of seeds before a crawl."),
     ("seeds", "from-domains", "seeds:domains", "Make seeds of a registry's listing of domain names."),
     ("seeds", "from-crawl", "seeds:crawl", "Make seeds of the sites of an earlier crawl that answered."),
@@ -95,6 +103,7 @@ _COMMANDS = (
 _GROUPS = {
     "": app,
     "cluster": cyclopts.App(name="cluster", help="The global frontier in a database, for more than one file can do."),
+    "node": cyclopts.App(name="node", help="One machine of a crawl that several share."),
     "seeds": cyclopts.App(name="seeds", help="Where seeds come from, and what became of them."),
     "url": cyclopts.App(name="url", help="URLs as weft sees them."),
     "robots": cyclopts.App(name="robots", help="robots.txt as weft reads it."),

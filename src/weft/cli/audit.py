@@ -22,6 +22,8 @@ _RULES = {
     "domain-connections": "connections to a domain",
     "address-gap": "gap at an address",
     "address-connections": "connections to an address",
+    "network-gap": "gap in a network",
+    "network-connections": "connections to a network",
     "robots-age": "age of robots.txt",
     "robots-missing": "no robots.txt before a page",
     "disallowed": "disallowed by robots.txt",
@@ -62,9 +64,10 @@ def _print(found: Audit) -> None:
     if found.visits == 0:
         console.print(f"Nothing to audit yet: {found.rows:,} fetches, no connection.")
         return
+    networks = f" of {found.networks:,} networks" if found.networks else ""
     console.print(
         f"{found.rows:,} fetches in {found.visits:,} visits to {found.sites:,} sites "
-        f"of {found.domains:,} domains at {found.addresses:,} addresses\n"
+        f"of {found.domains:,} domains at {found.addresses:,} addresses{networks}\n"
     )
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("rule", no_wrap=True)

@@ -56,8 +56,8 @@ def crawl(
     flags = given(options)
     without_password(flags.get("frontier", ""), where="--frontier")
     if header:
-        flags["headers"] = _headers(header)
-    plan = _plan(list(seed), seeds, out, config, profile_name, flags, strict=strict)
+        flags["headers"] = headers_of(header)
+    plan = plan_of(list(seed), seeds, out, config, profile_name, flags, strict=strict)
     display = Display(quiet=json)
     with display:
         summary = run(plan, watch=display.show, show=display.say)
@@ -71,7 +71,7 @@ def crawl(
 crawl.__annotations__["options"] = Annotated[CrawlOptions, Parameter(name="*")]
 
 
-def _plan(
+def plan_of(
     seed: list[str],
     file: Path | None,
     out: Path,
@@ -81,6 +81,7 @@ def _plan(
     *,
     strict: bool,
 ) -> Plan:
+    """What a command says is to be crawled."""
     settings = settings_of(Settings(), config, profile_name, flags)
     if settings.running.application:
         usual = Settings().with_values(APPLICATION, where="")
@@ -107,7 +108,8 @@ def settings_of(base: Settings, config: Path | None, profile_name: str | None, f
     return settings.with_values(flags, where="", spell=flag_of)
 
 
-def _headers(lines: tuple[str, ...]) -> dict[str, str]:
+def headers_of(lines: tuple[str, ...]) -> dict[str, str]:
+    """Headers as they are given on a command line."""
     try:
         return dict(map(named_header, lines))
     except ValueError as error:

@@ -13,7 +13,7 @@ from typing import IO, Annotated
 
 from cyclopts import Parameter
 
-from weft.errors import UsageError
+from weft.errors import UsageError, no_crawl
 from weft.model import Reason
 from weft.store.log import FIELDS, as_json, fields_of, result_of
 from weft.store.rotation import log_files, opened
@@ -60,7 +60,7 @@ def log(
 
 def _check(crawl: Path, path: Path, *, reason: str | None, last: int | None) -> None:
     if not (crawl / "crawl.toml").exists() and not log_files(path):
-        raise UsageError("there is no crawl here", where=str(crawl), todo="give the directory of a crawl (its --out)")
+        raise no_crawl(str(crawl))
     if last is not None and last < 0:
         raise UsageError(f"--last {last}: there are no lines before the first", todo="give 0 or more")
     known = [each.value for each in Reason]

@@ -20,7 +20,7 @@ from weft.manage import Managed, managing
 
 _MOST_SHOWN = 20
 
-Crawl = Annotated[Path, Parameter(help="Directory of the crawl.")]
+Crawl = Annotated[str, Parameter(help="Directory of the crawl, or the address of its database.")]
 Json = Annotated[bool, Parameter(help="As JSON.", negative=())]
 
 

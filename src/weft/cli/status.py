@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -22,14 +21,15 @@ _MOST_REASONS = 8
 
 
 def status(
-    crawl: Annotated[Path, Parameter(help="Directory of the crawl.")],
+    crawl: Annotated[str, Parameter(help="Directory of the crawl, or the address of its database.")],
     /,
     *,
     json: Annotated[bool, Parameter(help="As JSON.", negative=())] = False,
 ) -> None:
     """Show how a crawl stands: pages, speed, sites, errors, where the time goes, and every worker.
 
-    Works beside a running crawl, as of the last second, and when it is not running.
+    Works beside a running crawl, as of the last second, and when it is not running. Of a crawl on several machines all
+    nodes are shown, wherever it is asked.
     """
     with managing(crawl) as managed:
         found = managed.status()
@@ -60,6 +60,11 @@ def _print(found: Status) -> None:
         console.print(f"  {line}")
     console.print()
     console.print(_workers(found))
+    if found.nodes:
+        console.print()
+        console.print(_nodes(found))
+        for node in found.nodes:
+            console.print(f"node {node.number} is {node.name}")
 
 
 def _state(found: Status) -> str:
@@ -171,6 +176,25 @@ def _workers(found: Status) -> Table:
             f"{worker.pending:,}",
             decimal(worker.memory) if worker.memory else "-",
             "never" if worker.heard is None else _short(worker.heard),
+        )
+    return table
+
+
+def _nodes(found: Status) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("node")
+    for heading in ("state", "workers", "groups", "pages", "silent", "weft"):
+        left = heading in ("state", "weft")
+        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+    for node in found.nodes:
+        table.add_row(
+            str(node.number),
+            node.state,
+            str(node.workers),
+            f"{node.groups:,}",
+            f"{node.pages:,}",
+            "never" if node.heard is None else _short(node.heard),
+            node.version,
         )
     return table
 

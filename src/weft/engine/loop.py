@@ -22,11 +22,13 @@ from weft.engine.hosting import Told, Wish
 from weft.engine.hosting_apart import HostedApart
 from weft.engine.outcome import UNREACHED, is_lost, nothing_came, redirect_of, verdict
 from weft.engine.probing import Probing, Way
-from weft.engine.robots import ask_robots
+from weft.engine.robots import ask_robots, note_unsent
 from weft.engine.staging import run_stages
 from weft.engine.wires import Wires
 from weft.fetch.transport import Connection, Request
 from weft.frontier.local.discovery import Links
+from weft.frontier.local.names import asked_for
+from weft.frontier.local.site import Site
 from weft.frontier.local.visit import Visit
 from weft.frontier.special import Special
 from weft.model import FIRST_REQUISITE, Kind, Outcome, Page, Parsed, Reason, Turn, UrlId
@@ -53,6 +55,9 @@ class Loop:
         self.stalled = False  # what is fetched cannot be put away for now: no visit begins
         self.unwritten = False  # and a commit waits for that
         self._suspects = wires.frontier.discovery.wildcards.suspects  # domains that may have any name
+        self._names = wires.frontier.names
+        if wires.network.proxied:  # the proxy resolves names
+            self._names.on = False
         self._conclusion = Conclusion(wires)
         self._apart = wires.application if isinstance(wires.application, HostedApart) else None
         self._looks_further = self._apart is not None or bool(wires.stages)  # before a page is concluded
@@ -125,7 +130,9 @@ class Loop:
         wires, outage = self._wires, self._wires.outage
         if not self._may_begin() or (not outage.calm and (outage.cause or outage.suspected)):
             return None
-        return wires.frontier.visit()
+        while (visit := wires.frontier.visit(asks=True)) is None and self._names.unasked:
+            self._driver.run(self._ask_name(self._names.unasked.popleft()))
+        return visit
 
     def stop(self) -> None:
         """Begin no more visits; those under way may finish their page."""
@@ -145,6 +152,35 @@ class Loop:
         wild = await self._wires.network.is_wildcard(domain)
         self._wires.frontier.discovery.wildcards.answered(domain, wild=wild)
 
+    async def _ask_name(self, site: Site) -> None:
+        """A site was never visited: ask for its name, beside the visits. What is no clear denial, its visit sees to."""
+        wires, frontier = self._wires, self._wires.frontier
+        try:
+            answer = await wires.network.resolve(site.host)
+            if answer.unregistered and await self._holds() and site.number in self._names.asking:
+                self._deny(Visit(0, site, None, 0.0))
+        finally:
+            frontier.named(site)
+
+    async def _denied(self, visit: Visit, turn: Turn) -> bool:
+        """A visit found no name: is that the end of its site, of which nobody asked for anything by name?"""
+        frontier = self._wires.frontier
+        asked = asked_for(turn.kind, turn.depth) or visit.errand is not None
+        if asked or not frontier.names.may_deny(visit.site) or not await self._holds():
+            return False
+        frontier.give_back(visit, turn)
+        self._deny(visit)
+        return True
+
+    async def _holds(self) -> bool:
+        """Does a denial count? Not while nobody may be reached, nor where the name servers deny everything."""
+        return not self._wires.outage.lasts and await self._wires.network.denials_hold()
+
+    def _deny(self, visit: Visit) -> None:
+        """There is no such name: a row says so, and the site is dead."""
+        note_unsent(self._wires, visit, f"http://{visit.site.name}/robots.txt", Reason.DNS_NOT_FOUND)
+        self._wires.frontier.deny(visit.site)
+
     def drop(self) -> None:
         """End the visits under way; their pages stay pending."""
         self.stopping = True
@@ -162,7 +198,7 @@ class Loop:
                 return
             if not await self._enter(visit, turn):
                 return
-            answered = (lambda: frontier.answered(visit)) if visit.gap else None
+            answered = (lambda: frontier.answered(visit)) if visit.spaced else None
             connection = network.connect(visit, visit.address, answered)
             if visit.errand is not None or frontier.robots.due(visit.site, visit.scheme):
                 if turn is not None:
@@ -194,9 +230,11 @@ class Loop:
     async def _enter(self, visit: Visit, turn: Turn | None) -> bool:
         """Find the site's address, and a place there; False where the visit ends before it began."""
         frontier = self._wires.frontier
-        address, reason, ours = await self._reach(visit)
-        if reason is not None:
-            await self._not_entered(visit, turn, address, reason, ours)
+        way = await self._reach(visit)
+        address = way.address
+        if way.reason is not None:
+            if not (way.unregistered and turn is not None and await self._denied(visit, turn)):
+                await self._not_entered(visit, turn, address, way.reason, way.ours)
             return False
         if frontier.enter(visit, address):
             return True
@@ -255,7 +293,7 @@ class Loop:
             return Way(host, None)  # the proxy resolves it, and stands for where it leads
         answer = await network.resolve(host)
         if answer.reason is not None:
-            return Way("", answer.reason, answer.ours)
+            return Way("", answer.reason, answer.unregistered, answer.ours)
         way = Way(*gate.choose(answer.addresses))
         if way.reason is Reason.DNS_SPECIAL:
             network.mistrust(host)  # names change, and name servers lie: it is asked for anew

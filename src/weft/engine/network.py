@@ -46,6 +46,10 @@ class LiveNetwork:
         """What is wrong where no name server answers any more; "": nothing."""
         return Ask(self._resolver.silent)
 
+    def denials_hold(self) -> Ask[bool]:
+        """Can it be believed that a host does not exist?"""
+        return Ask(self._resolver.denials_hold)
+
     def mistrust(self, host: str) -> None:
         """The answer for a host cannot be true: ask anew next time."""
         self._resolver.mistrust(host)

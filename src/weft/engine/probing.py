@@ -36,6 +36,7 @@ class Way(NamedTuple):
 
     address: str
     reason: Reason | None  # why it is not
+    unregistered: bool = False  # because there is no such name
     ours: str = ""  # what failed on our own side
 
 
@@ -149,12 +150,12 @@ class Probing:
         visit.scheme = "https" if site.tls else "http"
         url = f"{visit.scheme}://{site.name}/robots.txt"
         try:
-            address, reason, ours = await self._reach(visit)
+            address, reason, _, ours = await self._reach(visit)
             if reason is None:
                 if not wires.frontier.enter(visit, address):
                     self.no_place(visit)
                     return
-                answered = (lambda: wires.frontier.answered(visit)) if visit.gap else None
+                answered = (lambda: wires.frontier.answered(visit)) if visit.spaced else None
                 connection = wires.network.connect(visit, address, answered)
                 request = wires.asker.robots(site, url, most=_MOST_BYTES, now=wires.clock.wall())
                 page = await wires.network.fetch(connection, request)

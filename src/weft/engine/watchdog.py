@@ -37,6 +37,20 @@ class Watching:
     hung_after: float = setting(
         60.0, "a worker that shows no sign of life for so many seconds is restarted", at_least=1, unit="seconds"
     )
+    node_lost_after: float = setting(
+        3600.0,
+        "of a crawl on several machines: a node that is silent for so many seconds counts as lost, and others go on "
+        "with its sites from what it last sent of them",
+        at_least=1,
+        unit="seconds",
+    )
+    parcel_every: float = setting(
+        300.0,
+        "of a crawl in a database: seconds between two times that a worker sends what it knows of its sites; if its "
+        "node is lost, what it fetched since is fetched again",
+        above=0,
+        unit="seconds",
+    )
     most_restarts: int = setting(
         8,
         "leave a worker out when it dies more often than this in a row without a commit: its sites go to the others; "
@@ -111,6 +125,7 @@ class Watchdog:
         is_over: Callable[[], bool] = lambda: True,
         crew: Crew | None = None,
         doing: Callable[[int], str] = lambda _number: "",
+        first: int = 0,
     ) -> None:
         self._start = start
         self._doing = doing  # by worker: the call of user code that it is in the middle of, if any
@@ -121,7 +136,8 @@ class Watchdog:
         self._hear = messages.pass_on  # every line that a worker writes to its standard error
         self._on_restart = on_restart
         self._is_over = is_over  # has the crawl come to its end, so that a worker may end well?
-        self._children = [self._child(number) for number in range(workers)]
+        self._first = first  # the number of the first worker
+        self._children = [self._child(first + place) for place in range(workers)]
         self._crew = crew
         self._change: int | None = None  # so many workers there are to be, when those that leave have left
         self._asked = clock.now()  # when it was last looked how many are wanted
@@ -202,7 +218,7 @@ class Watchdog:
             self._children, self._change = self._children[:wanted], None
         else:
             crew.more(wanted)
-            self._children, self._change = [self._child(number) for number in range(wanted)], None
+            self._children, self._change = [self._child(self._first + place) for place in range(wanted)], None
 
     def _on_signal(self, number: int, _frame: object) -> None:
         self._stop("interrupted" if number == signal.SIGINT else "terminated")

@@ -46,6 +46,10 @@ class Network(Protocol):
         """What is wrong where no name server answers any more; "": nothing."""
         ...
 
+    def denials_hold(self) -> Ask[bool]:
+        """A name server says that a host does not exist: can that be believed?"""
+        ...
+
     def mistrust(self, host: str) -> None:
         """The answer for a host cannot be true: ask anew next time."""
         ...

@@ -126,12 +126,14 @@ class Worker:
             if isinstance(self._wires.application, HostedApart) and self._fatal is None:
                 await self._wires.application.settle(max(1.0, self._limits.grace))
             self._loop.drop()
-            self._committing.shutdown()
             self._exchanging.shutdown()
             self._sealing.shutdown()
-        if self._fatal is not None:
-            raise self._fatal
-        self.finish()
+        try:
+            if self._fatal is not None:
+                raise self._fatal
+            self.finish()
+        finally:  # not before: the kernel ends the process of a checkpoint with the thread that started it
+            self._committing.shutdown()
         self._wires.bus.emit(Stopped(self.why))
 
     def stop(self, why: str) -> None:
@@ -162,7 +164,7 @@ class Worker:
         self._insist(SEAL, lambda: wires.store.contents.settle(self._commits - SETTLED))
         self._count_contents()
         try:
-            wires.frontier.exchanges.obey(self._ask(self._report(wants=0)))
+            wires.frontier.exchanges.obey(self._ask(self._report(wants=0, lease=0.0)))
         except WeftError as error:
             if not _is_away(error):
                 raise
@@ -320,7 +322,7 @@ class Worker:
         self._wires.store.sync(durable=self._sync)
         self._wires.frontier.commits.write(sync=self._sync)
 
-    def _report(self, *, wants: int) -> Report:
+    def _report(self, *, wants: int, lease: float | None = None) -> Report:
         report, counts = self._wires.frontier.exchanges.report(self._number, wants=wants), self._progress.counts
         return msgspec.structs.replace(
             report,
@@ -329,7 +331,7 @@ class Worker:
             amount=counts.bytes,
             seconds=counts.seconds,
             rate=self._progress.rates(),
-            lease=self._lease,
+            lease=self._lease if lease is None else lease,
             statistics=msgspec.msgpack.encode(self.statistics()),
         )
 

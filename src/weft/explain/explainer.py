@@ -10,7 +10,7 @@ from weft.config import Settings
 from weft.engine.gate import Gate
 from weft.engine.robots import MOST_HOPS
 from weft.explain.ways import Columns, Judged, Ways, robots_of
-from weft.explain.words import basis, cut, named, place, way, when
+from weft.explain.words import basis, cut, named, place, waits_in_network, way, when
 from weft.frontier.durable.inspect import Ledger, Order, Standing
 from weft.frontier.durable.memory import SiteMemory
 from weft.frontier.expecting import Expected, expect
@@ -56,7 +56,7 @@ class Explainer:
         self._ledgers = ledgers
         self._now = now
         seeds = set(seeds)
-        self.ways = Ways(files, settings, scope, ledgers, seeds=seeds)
+        self.ways = Ways(files, settings, scope, ledgers, seeds=seeds, now=now)
         self._gate = Gate(settings.identity, [host_of(site_of(seed)) for seed in seeds])
         self._gate.forbid(scope.blacklist.ranges)
         for ledger in ledgers:
@@ -98,6 +98,8 @@ class Explainer:
             because.append("Its site kept failing and is set aside; it is tried once more when nothing else is left.")
         elif memory is not None:
             because.append(f"Its site may be visited again from {when(memory.next_visit)} on.")
+            if memory.network and self._settings.politeness.by_network:
+                because.append(waits_in_network(memory.network, self._settings.politeness))
         answer = Explanation(url=url, state=standing.state, verdict="", because=because, order=standing.order)
         if reason is not None:
             because.append(f"When its turn comes it will be refused: {named(reason, url, self._robots(url, ledger))}.")

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 from weft.config import Settings
 from weft.frontier.durable.inspect import Ledger
+from weft.frontier.durable.memory import SiteMemory
+from weft.frontier.local.names import is_dead
 from weft.frontier.local.parts import CAPACITY
 from weft.frontier.rules import FOUND, Candidate, Room, first_refusal
 from weft.frontier.scope import Scope
@@ -60,9 +62,10 @@ class Ways:
     """Judges URLs of one crawl."""
 
     def __init__(
-        self, files: Columns, settings: Settings, scope: Scope, ledgers: list[Ledger], *, seeds: set[str]
+        self, files: Columns, settings: Settings, scope: Scope, ledgers: list[Ledger], *, seeds: set[str], now: float
     ) -> None:
         self._files = files
+        self._now = now
         self._settings = settings
         self._scope = scope
         self._ledgers = ledgers
@@ -109,6 +112,10 @@ class Ways:
         standings = (ledger.standing(url) for ledger in self._ledgers)
         return next((standing.entry.steps for standing in standings if standing is not None), 0)
 
+    def _denied(self, memory: SiteMemory | None) -> bool:
+        """Was the name of a site denied, and is it not time to ask again?"""
+        return memory is not None and is_dead(memory.denied_at, self._now, self._settings.retries.name_recheck)
+
     def _room(self, url: str) -> Room:
         """What there is room for, by now. Which domains have any name is not written down: of one with as many sites as
         such a domain may have, that is what keeps a further one out.
@@ -120,6 +127,7 @@ class Ways:
             new_site=not any(ledger.knows(site) for ledger in self._ledgers),
             sites=all(len(ledger.names) < CAPACITY >> 3 for ledger in self._ledgers),
             domain_sites=sites,
+            dead=any(self._denied(ledger.memory(site)) for ledger in self._ledgers),
             wild=sites >= self._scope.selection.max_wildcard_sites,
             pages=all(ledger.pages < CAPACITY - 1 for ledger in self._ledgers),
             site_pages=sum(ledger.site_pages(site) for ledger in self._ledgers),

@@ -8,6 +8,7 @@ from typing import Any
 from weft.explain.ways import Judged
 from weft.frontier.durable.inspect import Order, Speed
 from weft.frontier.expecting import Expected
+from weft.frontier.politeness import Politeness
 from weft.model import Kind, Reason
 from weft.parse.robots import Robots
 from weft.urls import target_of
@@ -37,6 +38,18 @@ def place(order: Order | None) -> str:
     how = "were found before it" if order.score is None else f"come before its score of {order.score:.6g}"
     before = "the first of its site" if not order.on_site else f"behind {order.on_site:,} pages of its site"
     return f"{before}; {order.in_all:,} pages of all sites {how}"
+
+
+def waits_in_network(network: str, politeness: Politeness) -> str:
+    """That a site waits for a place in its network, and what is allowed there.
+
+    >>> waits_in_network("192.0.2.0/24", Politeness(per_network=2, network_gap=0.5))[:62]
+    'Its site waits for a place in its network, 192.0.2.0/24, where'
+    """
+    most = None if politeness.per_network is None else f"{politeness.per_network:,} connections at once (per_network)"
+    gap = f"an opening every {politeness.network_gap:g} s (network_gap)" if politeness.network_gap else None
+    allowed = " and ".join(each for each in (most, gap) if each is not None)
+    return f"Its site waits for a place in its network, {network}, where all workers together may have {allowed}."
 
 
 def basis(expected: Expected, order: Order, speed: Speed, wait: float, per_visit: int) -> str:

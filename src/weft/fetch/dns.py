@@ -7,6 +7,8 @@ waits for it. Questions go to the system's servers (and its hosts file) or to th
 A name may have many addresses, and some of them dead: whoever could not connect to one says so, and the others stand
 before it from then on. IPv6 is asked for where a name has no IPv4 address, or none that lives.
 
+That a name does not exist is believed where names that existed still do (`denials`).
+
 No answer is no proof that a name is broken. Where nothing was heard from the name servers since it was asked for, they
 are asked for the root, which they all know: if that is not answered either, it is our failure and not the name's.
 """
@@ -26,6 +28,7 @@ import pycares
 
 from weft.clock import Clock
 from weft.errors import UsageError
+from weft.fetch.denials import Denials
 from weft.fetch.options import Naming
 from weft.model import Reason
 
@@ -97,6 +100,7 @@ class Resolver:
         self._suspected: list[Callable[[bool], None]] = []  # told whether the name servers are there
         self._dead: dict[str, set[str]] = {}  # by name: addresses that nobody could connect to
         self._flushed_at = -1.0
+        self._denials = Denials(self._exists, now=loop.time, later=loop.call_later)
         self.questions = 0
         # No `lookups`, `domains` or `resolvconf_path` here: pycares 5.2 gives c-ares a text that is freed before it is
         # read, and at times no name can be resolved afterwards.
@@ -160,6 +164,23 @@ class Resolver:
         else:
             self._suspect(lambda there: done("" if there else _SILENT))
 
+    def denials_hold(self, done: Callable[[bool], None]) -> None:
+        """A name was denied: call `done` with whether that can be believed."""
+        self._denials.true(done)
+
+    def _exists(self, host: str, done: Callable[[bool], None]) -> None:
+        """Is there an address for a name that had one? It is asked for past our cache, and that of c-ares."""
+
+        def on_answer(future: asyncio.Future[Any]) -> None:
+            if not self._stopped:
+                failed = future.cancelled() or future.exception() is not None
+                done(not failed and bool(future.result().nodes))
+
+        self._flushed_at = -1.0  # whoever looks at denials does so seldom enough
+        self._flush()
+        self.questions += 1
+        self._ares.getaddrinfo(host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM).add_done_callback(on_answer)
+
     def mistrust(self, host: str) -> None:
         """The answer for a name cannot be true: it is asked for anew next time."""
         self._cache.pop(host, None)
@@ -203,6 +224,7 @@ class Resolver:
             nodes = [node for node in future.result().nodes if node.family == family]
             if any(node.ttl for node in nodes):  # else it comes from the hosts file
                 self._heard_at = self._loop.time()
+                self._denials.exists(host)
             if nodes:
                 seconds = min(max(min(node.ttl for node in nodes), settings.dns_shortest), settings.dns_longest)
                 addresses = tuple(node.addr[0].decode() for node in nodes)

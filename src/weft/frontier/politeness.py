@@ -1,4 +1,4 @@
-"""How gently: waits between visits, and limits for a registered domain and for an address beside those of the site.
+"""How gently: waits between visits, and limits for a registered domain, an address and a network beside the site's.
 
 In: the present time, and what the last visit was like. Out: whether a visit may begin, and when the next one may.
 Pure: no clock, no sockets.
@@ -7,6 +7,9 @@ A site has one connection at a time and rests for its wait w after each visit. A
 domain or for an address: at most n connections at once, and w/4 between one opening and the next. Between two
 openings means: from the moment the server has shown that it took the first one (the first byte of an answer, or the
 end of the connection), so that the distance holds by the server's clock and not only by ours.
+
+Where that is set, the addresses of a network (/24, in IPv6 /48) have a throttle of their own as well (P4 3.3), with a
+gap that is a setting: w/4 would make one address of a network.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 
 from weft.model import SiteNumber
 from weft.settings import setting
+from weft.urls import network_of
 
 NEVER = float("inf")
 
@@ -41,6 +45,17 @@ class Politeness:
     connections: int = setting(500, "connections at once, to as many sites", at_least=1, at_most=100_000)
     per_domain: int = setting(4, "connections at once to the sites of one registered domain", at_least=1)
     per_address: int = setting(4, "connections at once to one address", at_least=1)
+    per_network: int | None = setting(
+        None,
+        "connections at once to the addresses of one network (/24, in IPv6 /48). When not given, any number",
+        at_least=1,
+    )
+    network_gap: float = setting(
+        0.0,
+        "least seconds between two openings of connections to the addresses of one network; 0 keeps no gap",
+        at_least=0,
+        unit="seconds",
+    )
     margin: float = setting(
         0.03,
         "seconds added to every wait: a server sees the end of a visit a little later than we do",
@@ -63,6 +78,21 @@ class Politeness:
         at_most=86_400,
         unit="seconds",
     )
+
+    @property
+    def by_network(self) -> bool:
+        """Have networks limits of their own?"""
+        return self.per_network is not None or self.network_gap > 0
+
+
+def lent_as(settings: Politeness, address: str) -> str:
+    """What is lent to one worker at a time, so that the limits hold over all of them: an address, or all of its
+    network where networks have limits.
+
+    >>> lent_as(Politeness(), "192.0.2.77"), lent_as(Politeness(per_network=2), "192.0.2.77")
+    ('192.0.2.77', '192.0.2.0/24')
+    """
+    return network_of(address) if settings.by_network else address
 
 
 def wait_after(settings: Politeness, took: float, crawl_delay: float | None, fixed: float | None, pages: int) -> float:
@@ -92,8 +122,15 @@ def shortest_wait(settings: Politeness) -> float:
     return max(settings.wait_least if settings.wait is None else settings.wait, settings.wait_small or 0.0)
 
 
+def quiet_time(settings: Politeness) -> float:
+    """How long nothing may begin where nobody knows what was visited until now."""
+    return max(shortest_wait(settings), settings.network_gap)
+
+
 class Throttle:
-    """What the sites of one domain, or at one address, share. A connection is known by any object of its own."""
+    """What the sites of one domain, at one address, or in one network share. A connection is known by any object of
+    its own.
+    """
 
     __slots__ = (
         "insists",
@@ -105,12 +142,15 @@ class Throttle:
         "opens_at",
         "parked",
         "recalled",
+        "rests_until",
         "spaced",
+        "within",
         "woken_at",
     )
 
-    def __init__(self, limit: int, *, lent: bool = True) -> None:
+    def __init__(self, limit: int, *, lent: bool = True, within: Throttle | None = None) -> None:
         self.limit = limit
+        self.within = within  # of an address: its network, where that has limits
         self.lent = lent  # the global frontier has lent it to this worker; a domain always is
         self.recalled = False  # another worker waits for it
         self.kept_until = 0.0  # it may wait so long, for the one visit that the address was lent for
@@ -118,6 +158,7 @@ class Throttle:
         self.open = 0
         self.opening: object | None = None  # the connection that the server has not yet shown to have taken
         self.opens_at = 0.0  # no opening before this; NEVER while one is under way
+        self.rests_until = 0.0  # of a network: when the gaps of all its addresses are over
         self.spaced = False  # a gap is kept between openings
         self.parked: deque[SiteNumber] = deque()  # sites that wait for a place
         self.woken_at = NEVER  # when a timer will look after the parked ones
@@ -144,6 +185,14 @@ class Throttle:
         if self.opening is connection:
             self.opening = None
             self.opens_at = now + gap
+            if self.within is not None:
+                self.within.rests_until = max(self.within.rests_until, self.opens_at)
+
+    def not_before(self, at: float) -> None:
+        """No opening before this, whatever is known otherwise."""
+        self.opens_at = max(self.opens_at, at)
+        if self.within is not None:
+            self.within.rests_until = max(self.within.rests_until, at)
 
     def end(self, connection: object, now: float, gap: float) -> None:
         """The connection is closed; with no gap it had never been opened."""

@@ -19,3 +19,18 @@ class Retries:
         at_least=0,
         unit="seconds",
     )
+    name_recheck: float = setting(
+        86_400.0,
+        "links to a name that does not exist are refused for so many seconds, then it is asked for again; 0: it is "
+        "tried as a site that fails",
+        at_least=0,
+        unit="seconds",
+    )
+
+    def longest(self, tries: int) -> float:
+        """Seconds for which a page that was tried so often waits at most.
+
+        >>> Retries(retry_pauses=(60.0, 600.0)).longest(1), Retries(retry_pauses=(60.0, 600.0)).longest(7)
+        (60.0, 600.0)
+        """
+        return max(self.retry_pauses[: max(tries, 1)], default=0.0)

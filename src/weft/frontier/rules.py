@@ -76,6 +76,7 @@ class Room(NamedTuple):
     domain_sites: int = 0  # sites of its domain, beside those of the domain's own name
     wild: bool = False  # the domain's name servers know any name
     page_sites: int = 0  # new sites that its page led to, this one not among them; 0 where no page led to it
+    dead: bool = False  # there was no such name when it was asked for, a short time ago
     pages: bool = True  # its worker can take another page
     site_pages: int = 0  # pages of its site, their parts not counted
 
@@ -175,6 +176,10 @@ def _is_stranger(found: Candidate) -> bool:
     return found.room.new_site and found.kind != Kind.SEED
 
 
+def _nameless(_scope: Scope, found: Candidate) -> bool:
+    return found.room.dead and not (is_named(found.kind, found.depth) or found.kind == Kind.REQUEST)
+
+
 def _no_room_for_pages(_scope: Scope, found: Candidate) -> bool:
     return not found.room.pages
 
@@ -252,6 +257,12 @@ FOUND: tuple[Rule[Scope, Candidate], ...] = (
         _too_far,
     ),
     *NEW_SITE,
+    Rule(
+        Reason.DNS_NOT_FOUND,
+        Moment.FOUND,
+        "the name of its site, which did not exist: `name_recheck` (what somebody asked for by name apart)",
+        _nameless,
+    ),
     Rule(Reason.FRONTIER_FULL, Moment.FOUND, "pages that its worker knows", _no_room_for_pages),
     Rule(
         Reason.SITE_PAGES,

@@ -125,10 +125,10 @@ def load(path: Path) -> Stored:
         "scores": pages,
         "old_scores": pages,
     }
-    graph = Graph(**{name: _read(path, name, kind, lengths[name]) for name, kind in _GRAPH.items()})
+    graph = Graph(**{name: _read(path, name, dtype, lengths[name]) for name, dtype in _GRAPH.items()})
     more = {
-        name: _read(path, name, kind, lengths[name]) if (path / f"{name}.npy").exists() else None
-        for name, kind in _MORE.items()
+        name: _read(path, name, dtype, lengths[name]) if (path / f"{name}.npy").exists() else None
+        for name, dtype in _MORE.items()
     }
     return Stored(graph=graph, urls=_read_urls(path, pages), about=note["about"], **more)
 
@@ -154,14 +154,14 @@ def _read_note(path: Path) -> dict[str, Any]:
     return note
 
 
-def _read(path: Path, name: str, kind: type[np.generic], length: int) -> NDArray[Any]:
+def _read(path: Path, name: str, dtype: type[np.generic], length: int) -> NDArray[Any]:
     file = path / f"{name}.npy"
     try:
         array = np.load(file, mmap_mode="r") if length else np.load(file)
     except (OSError, ValueError, EOFError) as error:
         raise UsageError(f"the graph is damaged: {error}", where=str(file), todo="make it again") from error
-    if array.dtype != kind or array.shape != (length,):
-        found = f"{array.shape} numbers of type {array.dtype}, not {length} of type {np.dtype(kind)}"
+    if array.dtype != dtype or array.shape != (length,):
+        found = f"{array.shape} numbers of type {array.dtype}, not {length} of type {np.dtype(dtype)}"
         raise UsageError(f"the graph is damaged: {found}", where=str(file), todo="make it again")
     return np.asarray(array)
 

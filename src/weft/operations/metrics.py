@@ -47,6 +47,13 @@ METRICS: tuple[Metric, ...] = (
         lambda snapshot: [((snapshot.status.crawl, __version__), 1.0)],
     ),
     Metric("weft_running", "gauge", (), "1 while the run goes on, 0 when it is ending.", whole(lambda s: not s.over)),
+    Metric(
+        "weft_nodes",
+        "gauge",
+        ("state",),
+        "Nodes of a crawl in a database that are alive, silent, have left, or are lost.",
+        whole_by(lambda s: s.node_states),
+    ),
     Metric("weft_paused", "gauge", (), "1 while the operator has paused the crawl.", whole(lambda s: s.paused)),
     Metric(
         "weft_unreachable",

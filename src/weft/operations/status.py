@@ -18,6 +18,8 @@ from weft.engine.progress import Counts, Statistics, most_first
 from weft.engine.vitals import left_out, lives, process_of, stall_of
 from weft.frontier.pace import Speed
 from weft.frontier.shared.contract import Restart, SharedFrontier, WorkerState
+from weft.frontier.shared.nodes import NodeState
+from weft.frontier.shared.opening import nodes_of
 from weft.settings import load_toml
 from weft.store.gathering import waiting_volumes
 from weft.store.stored import stored_names
@@ -110,6 +112,15 @@ class Status(msgspec.Struct, kw_only=True):
     stages: dict[str, Stage]
     machine: Machine
     workers: list[WorkerStatus]
+    nodes: list[NodeState]  # none where the global frontier is a file
+
+    @property
+    def node_states(self) -> dict[str, int]:
+        """How many nodes are alive, silent, have left, and are lost."""
+        found = dict.fromkeys(("alive", "silent", "left", "lost"), 0) if self.nodes else {}
+        for node in self.nodes:
+            found[node.state] += 1
+        return found
 
 
 class Snapshot(NamedTuple):
@@ -119,9 +130,13 @@ class Snapshot(NamedTuple):
     reports: dict[int, Statistics]  # by worker, as it last told
 
 
-def look_at(out: Path, shared: SharedFrontier, clock: Clock, *, running: bool) -> Snapshot:
-    """Everything there is to say of a crawl at this moment."""
-    state, stood = shared.state(), shared.workers()
+def look_at(
+    out: Path | None, shared: SharedFrontier, clock: Clock, *, running: bool, everywhere: bool = False, name: str = ""
+) -> Snapshot:
+    """Everything there is to say of a crawl at this moment. With `everywhere` all its nodes are looked at, else the one
+    in the directory; without a directory, under a `name`, nothing is said of files.
+    """
+    state, stood, nodes = shared.state(), shared.workers(everywhere=everywhere), nodes_of(shared)
     reports = {each.number: _statistics(each) for each in stood}
     workers = [_worker(out, each, reports[each.number], running=running) for each in stood]
     total, now = Statistics(), Statistics()
@@ -131,9 +146,10 @@ def look_at(out: Path, shared: SharedFrontier, clock: Clock, *, running: bool) -
             now.add(reports[worker.number])
     counts = total.counts
     pages, amount = Speed.parse(state.speed or "none").at(clock.wall())
-    disk, unassigned, stored = shutil.disk_usage(out), shared.waiting(), stored_names(out)
+    disk, unassigned = (0, 0) if out is None else shutil.disk_usage(out)[::2], shared.waiting()
+    stored = set() if out is None else stored_names(out)
     status = Status(
-        crawl=str(out),
+        crawl=name if out is None else str(out),
         running=running,
         paused=state.paused,
         over=state.over,
@@ -154,7 +170,7 @@ def look_at(out: Path, shared: SharedFrontier, clock: Clock, *, running: bool) -
         outage=now.outage,
         outage_seconds=now.outage_seconds,
         outages=counts.outages,
-        stalled=now.stalled or next(filter(None, (_stall(out, worker) for worker in workers)), ""),
+        stalled=now.stalled or next(filter(None, (_stall(out, worker) for worker in workers if out is not None)), ""),
         stalled_seconds=now.stalled_seconds,
         stalls=counts.stalls,
         out_of_use=now.out_of_use,
@@ -163,10 +179,10 @@ def look_at(out: Path, shared: SharedFrontier, clock: Clock, *, running: bool) -
         shelved=total.shelved,
         moved=total.moved,
         time=clock.wall(),
-        volumes=len({each.name for each in waiting_volumes(out)} | stored),
+        volumes=0 if out is None else len({each.name for each in waiting_volumes(out)} | stored),
         stored=len(stored),
-        disk_free=disk.free,
-        disk_size=disk.total,
+        disk_free=disk[1],
+        disk_size=disk[0],
         requisites={
             "fetched": counts.parts,
             "good": counts.parts_good,
@@ -182,7 +198,9 @@ def look_at(out: Path, shared: SharedFrontier, clock: Clock, *, running: bool) -
         duplicates=counts.duplicates,
         copies=counts.copies,
         unremembered=counts.unremembered,
-        max_bytes_page=load_toml(out / "crawl.toml").get("selection", {}).get("max_bytes_page", 0),
+        max_bytes_page=0
+        if out is None
+        else load_toml(out / "crawl.toml").get("selection", {}).get("max_bytes_page", 0),
         speed=state.speed or "none",
         pages_target=pages,
         bytes_target=amount,
@@ -190,19 +208,22 @@ def look_at(out: Path, shared: SharedFrontier, clock: Clock, *, running: bool) -
         stages=stages_of(counts),
         machine=machine_of(counts),
         workers=workers,
+        nodes=[] if nodes is None else nodes.nodes(),
     )
     return Snapshot(status, reports)
 
 
-def _worker(out: Path, stood: WorkerState, report: Statistics, *, running: bool) -> WorkerStatus:
-    pid = process_of(out / "workers" / str(stood.number))
-    alive = running and stood.in_run and lives(pid)
+def _worker(out: Path | None, stood: WorkerState, report: Statistics, *, running: bool) -> WorkerStatus:
+    """How a worker stands: by its process if it is one of this machine, else by its lease."""
+    pid = None if out is None else process_of(out / "workers" / str(stood.number))
+    here = lives(pid) if pid is not None else bool(stood.lease)
+    alive = running and stood.in_run and here
     return WorkerStatus(
         number=stood.number,
         pid=pid,
         alive=alive,
         in_run=stood.in_run,
-        left_out=left_out(out).get(stood.number, ""),
+        left_out="" if out is None else left_out(out).get(stood.number, ""),
         pages=stood.pages,
         pages_rate=report.pages_rate if alive else 0.0,
         bytes_rate=report.bytes_rate if alive else 0.0,

@@ -41,11 +41,12 @@ Verdict(allowed=False, rule='Disallow: /private/', line=2)
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, overload
@@ -134,7 +135,7 @@ class Robots:
     rules: Sequence[Rule] = ()
     crawl_delay: float | None = None
     sitemaps: tuple[str, ...] = ()
-    _matcher: _Matcher | LargeRules | None = field(init=False, repr=False, compare=False)
+    _matcher: _Matcher | LargeRules | None = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         matcher: _Matcher | LargeRules | None = None
@@ -183,8 +184,8 @@ def parse_robots(body: bytes, agent: str) -> Robots:
     if len(body) > LARGE:
         return parse_large(body, agent)
     reader = _Reader(agent)
-    for line, kind, value in _records(body):
-        reader.read(line, kind, value)
+    for line, field, value in _records(body):
+        reader.read(line, field, value)
     return reader.robots()
 
 
@@ -225,7 +226,7 @@ def path_of(url: str) -> str:
 _path_start = re.compile("[/?;]").search
 
 
-class _Kind(Enum):
+class _Field(Enum):
     """What a line is about."""
 
     AGENT = auto()
@@ -238,27 +239,27 @@ class _Kind(Enum):
 # Keys are known by how they begin, the misspellings that Google's parser takes included. The last row is no
 # business of Google's; it does not touch groups there, nor here.
 _KEYS = {
-    _Kind.AGENT: (b"user-agent", b"useragent", b"user agent"),
-    _Kind.ALLOW: (b"allow",),
-    _Kind.DISALLOW: (b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw"),
-    _Kind.SITEMAP: (b"sitemap", b"site-map"),
-    _Kind.DELAY: (b"crawl-delay", b"crawldelay", b"crawl delay"),
+    _Field.AGENT: (b"user-agent", b"useragent", b"user agent"),
+    _Field.ALLOW: (b"allow",),
+    _Field.DISALLOW: (b"disallow", b"dissallow", b"dissalow", b"disalow", b"diasllow", b"disallaw"),
+    _Field.SITEMAP: (b"sitemap", b"site-map"),
+    _Field.DELAY: (b"crawl-delay", b"crawldelay", b"crawl delay"),
 }
 _LONGEST_KEY = 11
 _MOST_KEYS = 100  # ways to write them in one file that are remembered
 
 
 @lru_cache(maxsize=1024)
-def _kind(key: bytes) -> _Kind | None:
+def _field(key: bytes) -> _Field | None:
     """What a key (its beginning, in lower case) means."""
-    return next((kind for kind, starts in _KEYS.items() if key.startswith(starts)), None)
+    return next((field for field, starts in _KEYS.items() if key.startswith(starts)), None)
 
 
-def _records(body: bytes) -> Iterator[tuple[int, _Kind, bytes]]:
+def _records(body: bytes) -> Iterator[tuple[int, _Field, bytes]]:
     """The lines that mean something, with their numbers and values."""
     body = body[_mark(body) :]
     number, counted, returns = 1, 0, b"\r" in body
-    kinds: dict[bytes, _Kind] = {}  # keys as they are written in this file
+    fields: dict[bytes, _Field] = {}  # keys as they are written in this file
     for found in _MEANINGFUL.finditer(body):
         begin = found.start()
         number += body.count(b"\n", counted, begin)
@@ -269,14 +270,14 @@ def _records(body: bytes) -> Iterator[tuple[int, _Kind, bytes]]:
         if b"#" in line or b"\0" in line or len(line) > _LONGEST_LINE:
             line = line[:_LONGEST_LINE].partition(b"\0")[0].partition(b"#")[0]
         key, colon, value = line.partition(b":")
-        kind = kinds.get(key) if colon else None
-        if kind is None:
-            kind, value = _read_key(key, colon, value)
-            if kind is None:
+        field = fields.get(key) if colon else None
+        if field is None:
+            field, value = _read_key(key, colon, value)
+            if field is None:
                 continue
-            if kind is not _Kind.SITEMAP and colon and len(kinds) < _MOST_KEYS:
-                kinds[key] = kind
-        yield number, kind, value.strip()
+            if field is not _Field.SITEMAP and colon and len(fields) < _MOST_KEYS:
+                fields[key] = field
+        yield number, field, value.strip()
 
 
 def _mark(body: bytes) -> int:
@@ -291,7 +292,7 @@ def _token(agent: str) -> bytes:
     return agent.encode("utf-8", "surrogatepass").lower()
 
 
-def _read_key(key: bytes, colon: bytes, value: bytes) -> tuple[_Kind | None, bytes]:
+def _read_key(key: bytes, colon: bytes, value: bytes) -> tuple[_Field | None, bytes]:
     """What a line is about that is parted at its colon, and its value."""
     if not colon:
         words = key.strip().replace(b"\t", b" ").partition(b" ")
@@ -299,10 +300,10 @@ def _read_key(key: bytes, colon: bytes, value: bytes) -> tuple[_Kind | None, byt
         if not value or b" " in value:
             return None, b""
     key = key.strip()
-    kind = _kind(key[:_LONGEST_KEY].lower())
-    if kind is _Kind.SITEMAP and key[-5:].lower() in {b" http", b"https"}:
+    field = _field(key[:_LONGEST_KEY].lower())
+    if field is _Field.SITEMAP and key[-5:].lower() in {b" http", b"https"}:
         value = key.split()[-1] + b":" + value  # "Sitemap https://…": the only colon is the URL's own
-    return kind, value
+    return field, value
 
 
 # Lines that begin like one of the keys; others mean nothing.
@@ -328,16 +329,16 @@ class _Reader:
         self._delay_for_all: float | None = None
         self._sitemaps: dict[str, None] = {}
 
-    def read(self, line: int, kind: _Kind, value: bytes) -> None:
+    def read(self, line: int, field: _Field, value: bytes) -> None:
         """Take in the next record."""
-        if kind is _Kind.DISALLOW or kind is _Kind.ALLOW:
+        if field is _Field.DISALLOW or field is _Field.ALLOW:
             if self._ours_named or self._all_named:
                 self._agents_closed = True
                 rules = self._for_us if self._ours_named else self._for_all
-                rules.append(_made(kind is _Kind.ALLOW, value, line))
-        elif kind is _Kind.AGENT:
+                rules.append(_made(field is _Field.ALLOW, value, line))
+        elif field is _Field.AGENT:
             self._name(value)
-        elif kind is _Kind.SITEMAP:
+        elif field is _Field.SITEMAP:
             if value:
                 self._sitemaps[value.decode("utf-8", "replace")] = None
         elif self._ours_named or self._all_named:

@@ -23,7 +23,7 @@ LONGEST_LINE = 2083 * 8 - 1
 _SHORTEST = 6  # bytes of a line that says something, at least, its end included
 _AGENT, _ALLOW, _DISALLOW, _SITEMAP, _DELAY = range(1, 6)
 
-# Keys as bytes, one after the other: kind, length, and the letters from here on.
+# Keys as bytes, one after the other: field, length, and the letters from here on.
 _KEYS = (
     (_AGENT, b"user-agent"),
     (_AGENT, b"useragent"),
@@ -42,7 +42,7 @@ _KEYS = (
     (_DELAY, b"crawl delay"),
 )
 _LETTERS = np.frombuffer(b"".join(key for _, key in _KEYS), np.uint8)
-_KIND_OF = np.array([kind for kind, _ in _KEYS], np.int32)
+_FIELD_OF = np.array([field for field, _ in _KEYS], np.int32)
 _ENDS = np.cumsum([len(key) for _, key in _KEYS]).astype(np.int32)
 
 # Columns of what `_scan` finds: what, where the value is, the line; of a sitemap whose key has its scheme, also where.
@@ -139,7 +139,7 @@ def scanned(body: bytes, agent: bytes) -> Scanned:
     rows = np.empty((len(body) // _SHORTEST + 2, 6), np.int32)
     found = np.array([0.0, -1.0, -1.0, 0.0])
     octets = np.frombuffer(body, np.uint8)
-    _scan(octets, np.frombuffer(agent, np.uint8), _LETTERS, _ENDS, _KIND_OF, rows, found)
+    _scan(octets, np.frombuffer(agent, np.uint8), _LETTERS, _ENDS, _FIELD_OF, rows, found)
     ours, delay = found[3] > 0, found[1] if found[1] >= 0 else found[2]
     return Scanned(rows[: int(found[0])], bool(ours), float(delay) if delay >= 0 else None)
 
@@ -193,24 +193,24 @@ def _lower(octet: int) -> int:
 
 
 @inlined
-def _kind(
+def _field(
     body: NDArray[np.uint8],
     begin: int,
     end: int,
     letters: NDArray[np.uint8],
     ends: NDArray[np.int32],
-    kinds: NDArray[np.int32],
+    fields: NDArray[np.int32],
 ) -> int:
     """What a key means: it begins as one of those that are known; 0 if none."""
     first = 0
-    for key in range(kinds.size):
+    for key in range(fields.size):
         last = ends[key]
         at = first
         if end - begin >= last - first:
             while at < last and _lower(body[begin + at - first]) == letters[at]:
                 at += 1
             if at == last:
-                return int(kinds[key])
+                return int(fields[key])
         first = last
     return 0
 
@@ -310,7 +310,7 @@ def _scan(  # noqa: C901
     agent: NDArray[np.uint8],
     letters: NDArray[np.uint8],
     ends: NDArray[np.int32],
-    kinds: NDArray[np.int32],
+    fields: NDArray[np.int32],
     rows: NDArray[np.int32],
     found: NDArray[np.float64],
 ) -> None:
@@ -324,13 +324,13 @@ def _scan(  # noqa: C901
         while key < end and _blank(body[key]):
             key += 1
         key_end, value = _parted(body, key, end, colon)
-        kind = _kind(body, key, key_end, letters, ends, kinds) if value >= 0 else 0
-        if kind == 0:
+        field = _field(body, key, key_end, letters, ends, fields) if value >= 0 else 0
+        if field == 0:
             continue
-        word = _written_scheme(body, key, key_end) if kind == _SITEMAP else -1
+        word = _written_scheme(body, key, key_end) if field == _SITEMAP else -1
         while word < 0 and value < end and _blank(body[value]):
             value += 1
-        if kind == _AGENT:
+        if field == _AGENT:
             if closed:
                 ours = everybody = closed = False
             if _is_everybody(body, value, end):
@@ -339,20 +339,20 @@ def _scan(  # noqa: C901
                 ours = True
                 found[3] = 1.0
             continue
-        if kind == _DELAY:
+        if field == _DELAY:
             seconds = _seconds(body, value, end)
             if ours:
                 found[1] = max(found[1], seconds)
             if everybody:
                 found[2] = max(found[2], seconds)
             continue
-        if kind == _SITEMAP:
+        if field == _SITEMAP:
             if value == end and word < 0:
                 continue
             rows[count, 0] = _MAP
         elif ours or everybody:
             closed = True
-            rows[count, 0] = (_FOR_US if ours else _FOR_ALL) + (kind == _ALLOW)
+            rows[count, 0] = (_FOR_US if ours else _FOR_ALL) + (field == _ALLOW)
         else:
             continue
         rows[count, 1], rows[count, 2], rows[count, 3] = value, end, number

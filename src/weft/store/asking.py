@@ -17,8 +17,10 @@ import pyarrow as pa
 
 from weft.errors import UsageError, WeftError
 from weft.store.columns import LINKS, PAGES, URLS
+from weft.store.files import owner_of
 from weft.store.reading import CrawlFiles, growing_rows
 from weft.store.sealed import folders
+from weft.store.superseded import column_for
 
 _TABLES = {"pages": PAGES, "links": LINKS, "urls": URLS}
 _NAMED = "pages, links and urls"
@@ -87,10 +89,18 @@ def _opened(files: CrawlFiles, folder: Path) -> duckdb.DuckDBPyConnection:
         name = table.replace("-", "_")
         database.register(f"growing_{name}", pa.Table.from_batches(rows, schema))
         parts = f"from growing_{name}"
-        if sealed:
-            quoted = ["'" + str(path.resolve()).replace("'", "''") + "'" for path in sealed]
+        for worker, paths in _by_worker(files, table, sealed).items():
+            quoted = ["'" + str(path.resolve()).replace("'", "''") + "'" for path in paths]
             allowed += quoted
-            parts = f"from read_parquet([{', '.join(quoted)}], union_by_name = true) union all by name {parts}"
+            some = f"from read_parquet([{', '.join(quoted)}], union_by_name = true)"
+            if worker is not None:  # some of its rows are superseded
+                column = column_for(table)
+                if column == "commit":
+                    some = f"{some} where commit <= {files.counts_until[worker]}"
+                else:
+                    database.register(f"gone_{worker}", pa.table({"id": files.gone(worker)}))
+                    some = f"{some} where {column} not in (from gone_{worker})"
+            parts = f"{some} union all by name {parts}"
         if name == "urls":  # until the crawl has ended an id may stand there more than once
             parts = f"select id, any_value(url) as url from ({parts}) group by id"  # noqa: S608
         views.append(f"create view {name} as {parts}")
@@ -100,6 +110,16 @@ def _opened(files: CrawlFiles, folder: Path) -> duckdb.DuckDBPyConnection:
     for view in views:
         database.execute(view)
     return database
+
+
+def _by_worker(files: CrawlFiles, table: str, paths: list[Path]) -> dict[int | None, list[Path]]:
+    """Parts by worker, where some of its rows do not count; under None: all others."""
+    found: dict[int | None, list[Path]] = {}
+    for path in paths:
+        worker = owner_of(path)
+        partly = worker in files.counts_until and bool(column_for(table))
+        found.setdefault(worker if partly else None, []).append(path)
+    return found
 
 
 def _said(error: Exception) -> WeftError:

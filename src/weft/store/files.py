@@ -49,20 +49,21 @@ class Growing:
     syncing is.
     """
 
-    def __init__(self, path: Path, name: str = "") -> None:
+    def __init__(self, path: Path, name: str = "", *, left: Mark | None = None) -> None:
+        """Begin a file; or, by the mark up to which an earlier run `left` it, know one that is written no more."""
         self.path = path.with_name(path.name + OPEN)
         self.name = name or f"{path.parent.name}/{path.name}"  # by which a commit knows it
-        self.length = 0
-        self.checksum = 0  # of everything
-        self._marked = 0
-        self._before = 0
-        self._sure = (0, 0)  # how far it is on disk for good, and the checksum up to there
+        self.length = self._marked = 0 if left is None else left.length
+        self.checksum = self._before = 0 if left is None else _whole_checksum(self.path, left)  # of everything
+        self._sure = (self.length, self.checksum)  # how far it is on disk for good, and the checksum up to there
         self._tail: deque[bytes] = deque()  # what lies behind that
-        self._named = False  # its name is on disk, too
+        self._named = left is not None  # its name is on disk, too
         self._adding = threading.Lock()  # who writes, and who writes again
         self._disk = threading.RLock()  # who syncs, moves and closes
         self.fault: OSError | None = None  # what the disk said; nothing is written until that is over
         self._file = -1
+        if left is not None:
+            return
         with writing(self.path):
             try:
                 self._open()
@@ -217,6 +218,13 @@ def damaged(what: str, where: Path | str) -> WeftError:
     )
 
 
+def _whole_checksum(path: Path, mark: Mark) -> int:
+    """Of a file from its beginning to its mark."""
+    if mark.before or not mark.since:
+        return mark.checksum
+    return isal_zlib.crc32(path.read_bytes()[: mark.length])  # the mark is of an older version
+
+
 def intact(root: Path, marks: dict[str, Mark]) -> bool:
     """Is everything there that a commit promises? A file that has been sealed since then was whole."""
     return all(_is_there(root, name, mark) for name, mark in marks.items())
@@ -254,6 +262,15 @@ def intact_at(path: Path, mark: Mark) -> bool:
 def sealed_as(path: Path) -> Path:
     """What a file is called when it is sealed: a journal becomes Parquet, the others keep their name."""
     return path.with_suffix(".parquet") if path.suffix == ".arrow" else path
+
+
+def final_name(name: str) -> str:
+    """The name that a file has when it is sealed, by any of its names.
+
+    >>> final_name("urls/part-0-00001.arrow.open"), final_name("volumes/x-0-00001.warc.gz")
+    ('urls/part-0-00001.parquet', 'volumes/x-0-00001.warc.gz')
+    """
+    return str(sealed_as(Path(name.removesuffix(OPEN))))
 
 
 def owner_of(path: Path) -> int | None:

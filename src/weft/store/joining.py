@@ -15,10 +15,19 @@ import duckdb
 import pyarrow.dataset as ds
 
 from weft.model import FIRST_REQUISITE, KINDS, Kind
+from weft.store.superseded import superseded
 
 _MEMORY = "500MB"
 _ROWS = 10_000  # read in one go
 _SAME_DEPTH = frozenset((Kind.REDIRECT, Kind.MAP))
+
+
+def _counted(out: Path, table: str) -> str:
+    """Which rows of a table count; links of pages that do not are links all the same, and lead somewhere."""
+    if table != "pages":
+        return ""
+    others = [f"(worker = {worker} and commit > {after})" for worker, after in superseded(out).items()]
+    return f" where not ({' or '.join(others)})" if others else ""
 
 
 class JoinedColumns:
@@ -31,7 +40,8 @@ class JoinedColumns:
             files = sorted(map(str, (out / table).glob("*.parquet")))
             if files:
                 self._tables.add(table)
-                self._base.register(table, ds.dataset(files))
+                self._base.register(f"all_{table}", ds.dataset(files))
+                self._base.execute(f"create view {table} as from all_{table}{_counted(out, table)}")
 
     def __repr__(self) -> str:
         return f"JoinedColumns({', '.join(sorted(self._tables))})"

@@ -7,7 +7,7 @@ its text is compared, and what has no more than an id is answered with every URL
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import ipc
 
-from weft.errors import UsageError, WeftError
+from weft.errors import UsageError, WeftError, no_crawl
 from weft.store.columns import IDS, read_batches
-from weft.store.files import OPEN, sealed_as
+from weft.store.files import OPEN, owner_of, sealed_as
 from weft.store.members import Volumes
+from weft.store.superseded import column_for, counting, superseded
 from weft.urls import fingerprint, signed
 
 
@@ -39,14 +40,20 @@ class Linked(NamedTuple):
     nofollow: bool  # it was not followed, because it asks not to be
 
 
+_Read = Callable[[Path, Sequence[str] | None], Iterator[pa.RecordBatch]]
+_TOLD = ("id", "commit", "final")
+
+
 class CrawlFiles:
     """The files of a crawl, for who reads them, also while it runs. It writes nothing and keeps no file open."""
 
     def __init__(self, out: Path) -> None:
         if not (out / "crawl.toml").exists():
-            raise UsageError("there is no crawl here", where=str(out), todo="give the directory of a crawl (its --out)")
+            raise no_crawl(str(out))
         self.out = out
         self._volumes = Volumes(out)
+        self.counts_until = superseded(out)  # by worker, of some: the last commit whose rows count
+        self._gone: dict[int, pa.Array] = {}
 
     def fetches(self, url: str) -> list[dict[str, Any]]:
         """Every fetch of a URL, the oldest first."""
@@ -86,9 +93,36 @@ class CrawlFiles:
         """The rows of a table, or some columns of them, as far as the table has them; also while the crawl runs."""
         sealed, growing = self.parts(table)
         for path in sealed:
-            yield from _sealed(path, columns)
+            yield from self._counted(table, path, columns, _sealed)
         for path in growing:
-            yield from growing_rows(path, columns)
+            yield from self._counted(table, path, columns, growing_rows)
+
+    def _counted(self, table: str, path: Path, columns: Sequence[str] | None, read: _Read) -> Iterator[pa.RecordBatch]:
+        """The rows of a part that count."""
+        worker, column = owner_of(path), column_for(table)
+        until = None if worker is None else self.counts_until.get(worker)
+        if worker is None or until is None or not column:
+            yield from read(path, columns)
+            return
+        only = counting(table, until, lambda: self.gone(worker))
+        for batch in read(path, None if columns is None or column in columns else [*columns, column]):
+            rows = only(batch)
+            yield rows if columns is None else rows.select(_known(columns, rows.schema))
+
+    def gone(self, worker: int) -> pa.Array:
+        """The ids of pages that a worker fetched, and whose rows do not count."""
+        if worker not in self._gone:
+            until, counts, others = self.counts_until[worker], set[int](), set[int]()
+            for path in (path for some in self.parts("pages") for path in some if owner_of(path) == worker):
+                read = _sealed if path.suffix == ".parquet" else growing_rows
+                for batch in read(path, ("id", "commit", "final")):
+                    for page, commit, final in zip(*(batch[name].to_pylist() for name in _TOLD), strict=True):
+                        if commit > until:
+                            others.add(page)
+                        elif final:
+                            counts.add(page)
+            self._gone[worker] = pa.array(sorted(others - counts), pa.int64())
+        return self._gone[worker]
 
     def parts(self, table: str) -> tuple[list[Path], list[Path]]:
         """The parts of a table: those that are sealed, and those that still grow."""

@@ -53,7 +53,8 @@ class PageRow:
     via: int = _id("id of the page where it was found first, 0 for none")
     attempt: int = _column(pa.int16(), "1 for the first try")
     final: bool = _column(pa.bool_(), "false when the page will be tried again")
-    worker: int = _column(pa.int16(), "number of the process that fetched it", null=False)
+    worker: int = _column(pa.int32(), "number of the process that fetched it", null=False)
+    commit: int = _column(pa.int64(), "number of the commit, of that worker, with which the row was written")
     visit: int = _column(pa.int64(), "number of the connection, of that worker")
     status: int | None = _column(pa.int16(), "HTTP status, null when no answer came")
     reason: str | None = _column(pa.string(), "why it failed, from the list of reasons; null when it did not")
@@ -120,7 +121,9 @@ PAGE_IDS = frozenset(each.name for each in _FIELDS if each.metadata["id"])
 """The columns of `pages` that hold ids."""
 
 
-def page_row(fetched: Fetched, stored: Stored | None, worker: int) -> PageRow:  # noqa: PLR0915  a line a column
+def page_row(  # noqa: PLR0915  a line a column
+    fetched: Fetched, stored: Stored | None, worker: int, commit: int = 0
+) -> PageRow:
     """The row of a fetch: where the value of each column comes from."""
     outcome = fetched.outcome
     turn, page, parsed, reason = outcome.turn, outcome.page, outcome.parsed, outcome.reason
@@ -136,6 +139,7 @@ def page_row(fetched: Fetched, stored: Stored | None, worker: int) -> PageRow:  
     row.attempt = turn.attempt
     row.final = outcome.final
     row.worker = worker
+    row.commit = commit
     row.visit = fetched.visit
     row.reason = None if reason is None else reason.value
     row.connected_at = page.connected_at or None

@@ -28,6 +28,7 @@ from weft.store.stored import stored_names
 from weft.store.volumes import Original
 
 _ROW_GROUP = 65_536
+_KNOWN_BY = ["id", "url", "kind", "digest", "fetched_at", "duplicate_of", "bytes", "truncated"]
 
 
 def seal(path: Path, *, number: int = 0, checksum: int | None = None, root: Path | None = None) -> None:
@@ -94,20 +95,27 @@ def _every_batch(reader: Any, journal: Path) -> Iterator[pa.RecordBatch]:
             raise damaged(f"its rows cannot be read: {error}", journal) from error
 
 
-def seal_leftovers(root: Path, marks: dict[str, Mark], worker: int = 0, *, number: int = 0) -> None:
-    """Cut every open file of a worker back to what the last commit promises, and seal it; what no commit names goes.
-
-    `number` is that of the commit.
+def cut_back(root: Path, marks: dict[str, Mark], worker: int = 0) -> Iterator[tuple[Path, str]]:
+    """Cut every open file of a worker back to what the last commit promises; what no commit names goes. Each that is
+    left, and the name by which the commit knows it; an index before its volume.
     """
-    for name in folders(root):
-        places = [place for place in folder_of(root, name) if place.exists()]
+    for folder in folders(root):
+        places = [place for place in folder_of(root, folder) if place.exists()]
         mine = [path for place in places for path in place.iterdir() if owner_of(path) == worker]
         for path in mine:
             if path.suffix == ".new":
                 path.unlink()
-        left = list(_cut([path for path in mine if path.suffix == OPEN], name, root, marks))
-        for path in sorted(left, key=lambda path: (".warc" in path.name, path.name)):  # an index before its volume
-            seal(path, number=number, root=root)
+        left = list(_cut([path for path in mine if path.suffix == OPEN], folder, root, marks))
+        for path in sorted(left, key=lambda path: (".warc" in path.name, path.name)):
+            yield path, f"{folder}/{final_path(path).name}"
+
+
+def seal_leftovers(root: Path, marks: dict[str, Mark], worker: int = 0, *, number: int = 0) -> None:
+    """Cut back what a worker left open, and seal it at once: for who knows that the worker's log ends with this commit,
+    whose `number` is given, and is not written any more.
+    """
+    for path, _ in cut_back(root, marks, worker):
+        seal(path, number=number, root=root)
 
 
 def _cut(opened: list[Path], folder: str, root: Path, marks: dict[str, Mark]) -> Iterator[Path]:
@@ -160,24 +168,36 @@ def known_contents(folder: Path, contents: Contents, worker: int = 0) -> None:
     new = sorted(number for number in parts if number > contents.part)
     if not new:
         return
-    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    columns = ["id", "url", "kind", "digest", "fetched_at", "duplicate_of", "bytes", "truncated"]
     for number in new:
         entries: list[tuple[bytes, Original]] = []
         try:
-            for batch in pq.ParquetFile(parts[number], page_checksum_verification=True).iter_batches(columns=columns):
-                first = pc.and_(batch["digest"].is_valid(), pc.equal(batch["duplicate_of"], 0))
-                whole = pc.and_(batch["truncated"].is_null(), pc.greater(batch["bytes"], 0))
-                rows = batch.filter(pc.and_(pc.and_(first, whole), pc.not_equal(batch["kind"], "robots")))
-                ids = rows["id"].to_numpy().view(np.uint64).tolist()
-                walls = (rows["fetched_at"].cast(pa.int64()).to_numpy() / 1e6).tolist()
-                found = map(Original, ids, rows["url"].to_pylist(), walls)
-                entries += zip(map(_digest, rows["digest"].to_pylist()), found, strict=True)
+            for batch in pq.ParquetFile(parts[number], page_checksum_verification=True).iter_batches(columns=_KNOWN_BY):
+                entries += _originals(batch)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise damaged(f"the part cannot be read: {error}", parts[number]) from error
         contents.learn(entries, number)
+
+
+def left_contents(journal: Path) -> Iterator[tuple[bytes, Original]]:
+    """The same of a part of `pages` that an earlier run left open."""
+    with ipc.open_stream(pa.OSFile(str(journal), "rb")) as reader:
+        for batch in _every_batch(reader, journal):
+            yield from _originals(batch.select(_KNOWN_BY))
+
+
+def _originals(batch: pa.RecordBatch) -> Iterator[tuple[bytes, Original]]:
+    """The contents that rows have, each with where it was stored first."""
+    import pyarrow.compute as pc
+
+    first = pc.and_(batch["digest"].is_valid(), pc.equal(batch["duplicate_of"], 0))
+    whole = pc.and_(batch["truncated"].is_null(), pc.greater(batch["bytes"], 0))
+    rows = batch.filter(pc.and_(pc.and_(first, whole), pc.not_equal(batch["kind"], "robots")))
+    ids = rows["id"].to_numpy().view(np.uint64).tolist()
+    walls = (rows["fetched_at"].cast(pa.int64()).to_numpy() / 1e6).tolist()
+    found = map(Original, ids, rows["url"].to_pylist(), walls)
+    return zip(map(_digest, rows["digest"].to_pylist()), found, strict=True)
 
 
 def make_contents_anew(folder: Path, secret: bytes) -> None:

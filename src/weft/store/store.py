@@ -27,7 +27,7 @@ from weft.store.files import OPEN, SETTLED, Growing, Mark
 from weft.store.once import drop_repeats
 from weft.store.places import VOLUMES, volume_folders, writing_folders
 from weft.store.rows import page_row
-from weft.store.sealing import give_back_memory, part_number, seal
+from weft.store.sealing import cut_back, final_path, give_back_memory, left_contents, part_number, seal
 from weft.store.shelves import Shelves
 from weft.store.volumes import Stored, Storing, Volumes, payload_digest
 
@@ -82,6 +82,7 @@ class Store:
         self._started = self._clock.now()
         self._begun: float | None = None  # when the oldest open part of the columns was first seen
         self.before = 0  # the number of the last commit of the run before
+        self._taken_up = 0  # the same, of those that are not lost
         self._ending = False  # everything was rolled, and nothing more comes
         self._urls = UrlJournal(self._urls_journal)
         self.note_url = self._urls.append  # a URL that was seen for the first time: id, text
@@ -102,7 +103,7 @@ class Store:
 
     def note_page(self, fetched: Fetched, stored: Stored | None) -> None:
         """Write the row of a fetch, and where its record lies."""
-        row = page_row(fetched, stored, self._worker)
+        row = page_row(fetched, stored, self._worker, self.before + self._commits + 1)
         if self.extra.columns:
             row.extra = self.extra.row(fetched.staged)
         self._pages.append(row)
@@ -126,6 +127,18 @@ class Store:
             self._links.append(source, targets, kinds, nofollow=nofollow, labels=labels)
 
     # Commits.
+
+    def take_up(self, marks: dict[str, Mark], number: int) -> None:
+        """Go on behind the last commit of an earlier run, which has this number and these marks: what is open is cut
+        back to it, and sealed when two further commits are on disk. Until then that commit may yet be lost.
+        """
+        self._taken_up = number
+        for path, name in cut_back(self._folder, marks, self._worker):
+            self._rolled.append((0, Growing(final_path(path), name, left=marks[name])))
+            if path.parent.name == "pages":
+                for digest, first in left_contents(path):
+                    self.contents.first(digest, first.id, first.url, first.wall)
+        self.contents.mark(0)  # settled with what is sealed
 
     def mark(self) -> dict[str, Mark]:
         """Write everything given so far; how far every file is valid that is not sealed."""
@@ -190,14 +203,15 @@ class Store:
         for each in settled:
             growing = each[1]
             growing.close()
+            number = self.before + each[0] if each[0] else self._taken_up
             try:
-                self._seal(growing, self.before + each[0])
+                self._seal(growing, number)
             except WeftError as error:
                 if disk_fault(error) is None or not growing.name.startswith(VOLUMES):
                     raise
                 self.shelves.save(growing, error, self._commits)
                 growing.close()
-                self._seal(growing, self.before + each[0])
+                self._seal(growing, number)
             self._rolled.remove(each)
             if growing.path.parent.name == "pages":
                 self.contents.sealed(part_number(growing.path))

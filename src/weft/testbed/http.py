@@ -165,7 +165,7 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """The kernel has taken everything."""
         if self._line is not None and self._timer is None and not self._failing:
-            self._finish()
+            self._finish(self._shared.clock.read())
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """Write down what was not finished, and that the connection has ended."""
@@ -288,11 +288,13 @@ class Connection(asyncio.Protocol):
         if manners.rate_kbs:
             self._write_slowly(transport, text, 0, max(1, int(manners.rate_kbs * 100)))
             return
+        # Before it is out: else a server that was held up would count time in which the client had the answer.
+        now = self._shared.clock.read()
         self._write(transport, text)
         if transport.get_write_buffer_size():
             self._busy = True
         else:
-            self._finish()
+            self._finish(now)
 
     def _connection_field(self, *, keep: bool) -> bytes:
         """The Connection header, where one is needed."""
@@ -308,15 +310,16 @@ class Connection(asyncio.Protocol):
         """Send a tenth of a second's worth, and the rest later."""
         self._busy = True
         self._timer = None
+        now = self._shared.clock.read()
         self._write(transport, text[at : at + step])
         if at + step < len(text):
             self._later(0.1, lambda: self._write_slowly(transport, text, at + step, step))
         elif not transport.get_write_buffer_size():
-            self._finish()
+            self._finish(now)
 
-    def _finish(self) -> None:
-        """An answer is out: write its line, and close or go on."""
-        now = self.active_at = self._shared.clock.read()
+    def _finish(self, now: float) -> None:
+        """An answer is out, since then: write its line, and close or go on."""
+        self.active_at = now
         self._write_line(now)
         if self._closing:
             self._busy = True

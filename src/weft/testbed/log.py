@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     first_byte: float
     """When the request's first byte was read."""
     last_byte: float
-    """When the answer's last byte was handed to the kernel."""
+    """When the answer's last byte was handed to the kernel; the client has it no earlier."""
     method: str
     status: int
     """0 if there was no answer, or none that is HTTP."""

@@ -28,8 +28,8 @@ _KEPT = 4_000
 """Contexts kept ready; each takes some tens of kilobytes."""
 
 
-def certificate_kinds(sites: int, options: Options, seed: int) -> list[str]:
-    """What kind of certificate each site has."""
+def certificate_flaws(sites: int, options: Options, seed: int) -> list[str]:
+    """What is wrong with the certificate of each site."""
     draws = Dice(seed, "certificate").shares(np.arange(sites))
     bad = options.bad_certificates
     return [
@@ -51,7 +51,7 @@ class Certificates:
         self._trustme = trustme
         self._authority = trustme.CA(organization_name="weft testbed", key_type=trustme.KeyType.ECDSA)
         self._names = names
-        self._kinds = certificate_kinds(names.sites, options, seed)
+        self._flaws = certificate_flaws(names.sites, options, seed)
         self._resumption = resumption
         self._contexts: dict[tuple[str, str], ssl.SSLContext] = {}
 
@@ -69,43 +69,43 @@ class Certificates:
     def context(self, host: str) -> ssl.SSLContext:
         """The context for a name or an address literal; unknown names get a certificate for themselves."""
         site = self._names.site_of(host.encode())
-        kind = self._kinds[site] if site >= 0 else GOOD
-        owner = self._names.domain(site) if site >= 0 and kind == GOOD else host
-        made = self._contexts.get((kind, owner))
+        flaw = self._flaws[site] if site >= 0 else GOOD
+        owner = self._names.domain(site) if site >= 0 and flaw == GOOD else host
+        made = self._contexts.get((flaw, owner))
         if made is None:
-            made = self._make(kind, owner, host)
+            made = self._make(flaw, owner, host)
             if len(self._contexts) >= _KEPT:
                 self._contexts.pop(next(iter(self._contexts)))
-            self._contexts[kind, owner] = made
+            self._contexts[flaw, owner] = made
         return made
 
-    def _make(self, kind: str, owner: str, host: str) -> ssl.SSLContext:
+    def _make(self, flaw: str, owner: str, host: str) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.sni_callback = self._choose
         context.set_alpn_protocols(["http/1.1"])
         if not self._resumption:
             context.options |= ssl.OP_NO_TICKET
             context.num_tickets = 0
-        with self._certificate(kind, owner, host).tempfile() as path:
+        with self._certificate(flaw, owner, host).tempfile() as path:
             context.load_cert_chain(path)
         return context
 
-    def _certificate(self, kind: str, owner: str, host: str) -> Any:
+    def _certificate(self, flaw: str, owner: str, host: str) -> Any:
         """Key and certificate in one text."""
-        if kind == SELF_SIGNED:
+        if flaw == SELF_SIGNED:
             itself = self._trustme.CA(organization_name=host, key_type=self._trustme.KeyType.ECDSA)
             return self._trustme.Blob(itself.private_key_pem.bytes() + itself.cert_pem.bytes())
-        if kind == WRONG_NAME:
+        if flaw == WRONG_NAME:
             return self._issue("somebody-else.invalid")
-        if kind == EXPIRED:
+        if flaw == EXPIRED:
             return self._issue(host, until=dt.datetime(2002, 1, 1, tzinfo=dt.UTC))
         is_literal = owner.replace(".", "").isdigit()
         return self._issue(owner) if is_literal else self._issue(owner, f"*.{owner}")
 
     def _issue(self, *names: str, until: dt.datetime | None = None) -> Any:
         since = None if until is None else until - dt.timedelta(days=365)
-        kind = self._trustme.KeyType.ECDSA
-        leaf = self._authority.issue_cert(*names, key_type=kind, not_before=since, not_after=until)
+        key_type = self._trustme.KeyType.ECDSA
+        leaf = self._authority.issue_cert(*names, key_type=key_type, not_before=since, not_after=until)
         return leaf.private_key_and_cert_chain_pem
 
     def _choose(self, connection: ssl.SSLObject | ssl.SSLSocket, host: str | None, _: ssl.SSLContext) -> None:

@@ -5,8 +5,8 @@ The life of a URL text:
 1. Somebody wrote it: a seed list, an ``href``, a ``Location`` header. `normal_form` resolves it and brings it
    into the one spelling that everything behind relies on, or answers with an `Unusable` that says why not.
 2. `fingerprint` gives it the 64 bits by which it is named outside a process.
-3. `site_of` and `registered_domain` say whose queue it stands in and with whom it shares a throttle;
-   `is_dynamic` how deep it may lie.
+3. `site_of` and `registered_domain` say whose queue it stands in and with whom it shares a throttle, as
+   `network_of` does of its address; `is_dynamic` how deep it may lie.
 4. When its turn comes, `origin_of` says whose robots.txt decides and `target_of` what to ask it; `web_port`,
    `literal_address` and `special_range` keep the crawl away from ports and addresses that are not the public
    web's.
@@ -24,6 +24,7 @@ from weft.urls.address import (
     is_loopback,
     is_loopback_name,
     literal_address,
+    network_of,
     refused_range,
     special_range,
     web_port,
@@ -69,6 +70,7 @@ __all__ = [
     "is_loopback",
     "is_loopback_name",
     "literal_address",
+    "network_of",
     "normal_form",
     "origin_of",
     "refused_range",

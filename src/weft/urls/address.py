@@ -14,6 +14,8 @@ SpecialRange(name='private', network='192.168.0.0/16')
 True
 >>> web_port(8080), web_port(25)
 (True, False)
+>>> network_of("192.0.2.77"), network_of("2001:db8:1:2::3")
+('192.0.2.0/24', '2001:db8:1::/48')
 """
 
 from __future__ import annotations
@@ -151,6 +153,21 @@ def refused_range(address: str, allowed: Allowed) -> SpecialRange | None:
         if special and meant not in allowed:
             return special
     return None
+
+
+def network_of(address: str) -> str:
+    """The network of an address, of which a whole is mostly one provider's: /24, in IPv6 /48. An IPv4 address that is
+    written inside of one of IPv6 has the network of the one inside; what is no address (a proxy stands for it) is one
+    of its own.
+
+    >>> network_of("::ffff:192.0.2.1"), network_of("[no address]")
+    ('192.0.2.0/24', '[no address]')
+    """
+    try:
+        meant = _meant(address)[-1]
+    except ValueError:
+        return address
+    return str(ip_network((meant, 24 if meant.version == 4 else 48), strict=False))
 
 
 def is_loopback(address: str) -> bool:

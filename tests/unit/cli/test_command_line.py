@@ -271,7 +271,7 @@ def test_output__nobody_reads_ends_quietly() -> None:
             process.stdin.write("\n")
             process.stdin.close()
             assert process.stderr.read() == ""
-            assert process.wait(60) == 0, kind
+            assert process.wait(PATIENCE) == 0, kind
 
 
 def test_summary__shows_what_comes_from_outside_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from weft.cli.status import _print
+from weft.frontier.shared.nodes import NodeState
 from weft.operations.status import Machine, Stage, Status, WorkerStatus
 
 
@@ -88,6 +91,7 @@ def found() -> Status:
             a_worker(18, alive=False, in_run=False, heard=12_345_678.0),
             a_worker(19, alive=False, in_run=False, heard=None),
         ],
+        nodes=[],
     )
 
 
@@ -105,6 +109,32 @@ def test_status__fits_eighty_columns(
     assert all("123,456,789" in row and "12,345,678" in row for row in rows)
     assert len([line for line in lines if "courtesy wait" in line or line.split()[:1] == ["fetch"]]) == 2
     assert sum("to crawl" in line for line in lines) == sum("set aside" in line for line in lines) == 1
+
+
+def test_status__shows_nodes(
+    found: Status, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line each, and what people call them below: that may be long."""
+    large: dict[str, Any] = {
+        "version": "0.1.0",
+        "workers": 128,
+        "joined": 1e7,
+        "pages": 12_345_678,
+        "groups": 1_234_567,
+    }
+    found.nodes = [
+        NodeState(number=0, name="db1:/data", heard=1.0, left=None, lost=None, alive=True, **large),
+        NodeState(number=12, name="db2:/data", heard=None, left=None, lost=5.0, alive=False, **large),
+    ]
+    monkeypatch.setenv("COLUMNS", "80")
+    _print(found)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80, lines
+    assert [line.split() for line in lines[-4:-2]] == [
+        ["0", "alive", "128", "1,234,567", "12,345,678", "1", "s", "0.1.0"],
+        ["12", "lost", "128", "1,234,567", "12,345,678", "never", "0.1.0"],
+    ]
+    assert lines[-2:] == ["node 0 is db1:/data", "node 12 is db2:/data"]
 
 
 def test_status__of_a_directory_with_brackets(found: Status, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 
 from weft.clock import VirtualClock
 from weft.engine.messages import Messages
@@ -309,11 +310,11 @@ def test_worker__whose_name_is_its_only_sign_is_given_up(kennel: Kennel) -> None
 def test_signal__tells_the_workers_to_stop(kennel: Kennel, number: signal.Signals, why: str) -> None:
     """They are terminated, whichever signal it was; that is no death, and one that is gone is no fault."""
     dog = kennel.make([HANGS], [HANGS], [GOOD])
-    kennel.processes[2].wait(20)
+    kennel.processes[2].wait(PATIENCE)
     dog._on_signal(number, None)
     kennel.run()
     assert dog.why == why
-    assert [process.wait(20) for process in kennel.processes] == [-signal.SIGTERM, -signal.SIGTERM, 0]
+    assert [process.wait(PATIENCE) for process in kennel.processes] == [-signal.SIGTERM, -signal.SIGTERM, 0]
     assert len(kennel.started) == 3
     assert kennel.said == []
 

@@ -156,7 +156,7 @@ class Memory:
 class Crawl:
     """A crawl by a plan, and what was said in it."""
 
-    def __init__(self, plan: Plan, folder: Path) -> None:
+    def __init__(self, plan: Plan, folder: Path, **politeness: Any) -> None:
         self.plan = plan
         self.clock = VirtualClock(1000.0)
         self.overrides = Overrides(sites=plan.overrides)
@@ -164,7 +164,7 @@ class Crawl:
         self.path.unlink(missing_ok=True)
         ordering = ordering_named(plan.ordering)
         self.by_size = ordering.by_size
-        self.politeness = Politeness(wait=0.5, connections=10, margin=0.0, per_visit=2)
+        self.politeness = Politeness(wait=0.5, connections=10, margin=0.0, per_visit=2, **politeness)
         self.frontier = LocalFrontier(
             Terms(
                 ordering=ordering,

@@ -14,7 +14,7 @@ from weft.frontier.durable.parcels import parcels_of
 from weft.frontier.overrides import SiteSettings
 from weft.frontier.scope import Selection
 from weft.frontier.shared.contract import Message, Orders
-from weft.model import Kind, Reason, SiteNumber
+from weft.model import NO_ID, Kind, Reason, SiteNumber, UrlId
 
 PLAN = Plan(
     selection=Selection(scope="all"),
@@ -33,8 +33,8 @@ PLAN = Plan(
 class Told:
     """A crawl whose links are given by hand."""
 
-    def __init__(self, plan: Plan, folder: Path) -> None:
-        self.crawl = Crawl(plan, folder)
+    def __init__(self, plan: Plan, folder: Path, **politeness: float) -> None:
+        self.crawl = Crawl(plan, folder, **politeness)
         self.frontier = self.crawl.frontier
         for seed in plan.seeds:
             self.frontier.add_seed(seed)
@@ -143,3 +143,67 @@ def test_reason__of_a_refused_page_goes_with_it_to_another_worker(tmp_path: Path
     assert standing is not None
     assert (standing.state, standing.reason) == ("refused", "site-hostile")
     ledger.close()
+
+
+def test_network__in_which_a_site_waits_for_a_place_is_told(tmp_path: Path) -> None:
+    """With its limits; and not any more when the site has a place."""
+    told = Told(
+        PLAN._replace(seeds=["http://a.example/", "http://b.example/"]), tmp_path, per_network=1, network_gap=2.5
+    )
+    frontier = told.frontier
+    one, other = frontier.visit(), frontier.visit()
+    assert one is not None
+    assert other is not None
+    assert frontier.turn(one) is not None
+    assert frontier.enter(one, "93.184.216.34")
+    turn = frontier.turn(other)
+    assert turn is not None
+    assert not frontier.enter(other, "93.184.216.99")
+    frontier.give_back(other, turn)
+    said = (
+        "Its site waits for a place in its network, 93.184.216.0/24, where all workers together may have 1 connections "
+        "at once (per_network) and an opening every 2.5 s (network_gap)."
+    )
+    assert said in told.explain("http://b.example/").because
+    assert said not in told.explain("http://a.example/").because
+    frontier.answered(one)
+    frontier.leave(one)
+    told.crawl.clock.advance(2.5)
+    other = frontier.visit()
+    assert other is not None
+    assert frontier.turn(other) is not None
+    assert frontier.enter(other, "93.184.216.99")
+    frontier.leave(other)
+    assert said not in told.explain("http://b.example/").because
+
+
+def test_dead_name__is_why_a_link_is_not_crawled_also_at_another_worker(tmp_path: Path) -> None:
+    """What waited there, and what is found later, is refused by the same rule, until it is time to ask again."""
+    told = Told(PLAN, tmp_path)
+    told.fetch("http://b.example/", "http://b.example/2", "http://a.example/2")
+    frontier = told.frontier
+    site = frontier.sites.get("b.example")
+    assert site is not None
+    assert frontier.names.may_deny(site)
+    frontier.deny(site)
+    told.crawl.clock.advance(1.0)
+    told.fetch("http://b.example/", "http://b.example/3")
+    for url in ("http://b.example/", "http://b.example/3"):
+        answer = told.explain(url)
+        assert (answer.state, answer.reason) == ("refused", "dns-not-found"), url
+        assert answer.verdict == "It is not crawled: the name does not exist, or has no address (dns-not-found)."
+        assert answer.rules["dns-not-found"] == "refuses"
+    assert frontier.discovery.refusals() == {"dns-not-found": 3}
+    (tmp_path / "other").mkdir()
+    other = Crawl(PLAN, tmp_path / "other").frontier
+    other.commits.recover()
+    parcels = list(parcels_of(told.crawl.path))
+    other.exchanges.obey(Orders(messages=[Message(groups=[parcel.group for parcel in parcels], parcels=parcels)]))
+    assert other.discovery.offer("http://b.example/4", Kind.A, 1, UrlId(7)) is Reason.DNS_NOT_FOUND
+    assert other.discovery.offer("http://b.example/4", Kind.SEED, 0, NO_ID) is None, "somebody asks for it"
+    told.crawl.clock.advance(86_400.0)
+    answer = told.explain("http://b.example/3")
+    assert answer.reason is None
+    assert frontier.discovery.offer("http://b.example/3", Kind.A, 1, UrlId(7)) is None
+    assert told.explain("http://b.example/3").state == "pending"
+    other.close()

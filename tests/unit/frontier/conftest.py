@@ -22,6 +22,16 @@ from weft.urls import UrlRules
 Make = Callable[..., LocalFrontier]
 
 
+class SetClock(VirtualClock):
+    """A clock whose wall time can be set, as a machine's can."""
+
+    ahead = 0.0
+
+    def wall(self) -> float:
+        """The time of day, as the machine believes."""
+        return self.now() + self.ahead
+
+
 @pytest.fixture
 def clock() -> VirtualClock:
     """A clock that stands still until it is told."""

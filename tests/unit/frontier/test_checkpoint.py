@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.patience import PATIENCE
 from tests.unit.frontier.conftest import Make
 from tests.unit.frontier.test_parcels import comparable, contents, order_of, retries_of, wander
 
@@ -153,7 +154,7 @@ def test_checkpoint__is_made_beside_a_crawl_that_goes_on(make: Make, tmp_path: P
             assert frontier.commits._rolling._removed_in < 0, (
                 "what the one before stands for would be removed with its files"
             )
-            process.wait(60)
+            process.wait(PATIENCE)
         if frontier.commits._rolling.taken == 3:
             break
     settle(frontier)
@@ -191,7 +192,7 @@ def test_checkpoint__moves_robots_files_of_sites_that_nobody_asked_for_yet(make:
     for _ in range(10):
         frontier.commits.commit(marks={})
         if (process := frontier.commits._rolling._process) is not None:
-            process.wait(60)
+            process.wait(PATIENCE)
     assert frontier.commits._rolling.taken >= 1
     assert not (tmp_path / "frontier-00000.log").exists()
     robots = frontier.robots.of(frontier.sites[SiteNumber(0)], "http")
@@ -448,6 +449,28 @@ def test_log__is_closed_when_it_grew_beyond_its_bound(make: Make) -> None:
     assert numbers == [(0, False), (0, False), (0, False), (1, True), (1, True), (1, True)]
 
 
+def test_checkpoint__of_which_half_was_made_is_removed(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process was killed: the half is gone with the next commit, and is not there when the crawl ends just then."""
+    said: list[str] = []
+    killed = tmp_path / "killed.sh"
+    killed.write_text('#!/bin/sh\nmkdir "${3%.log}-00001.checkpoint.new"\nkill -9 $$\n')
+    killed.chmod(0o755)
+    frontier = make(checkpoint_after=1, say=said.append)
+    monkeypatch.setattr(sys, "executable", str(killed))
+    for number in range(9):
+        frontier.add_seed(f"http://a.example/{number}")
+        frontier.commits.commit(marks={})
+        if (process := frontier.commits._rolling._process) is not None:
+            process.wait(60)
+            assert list(tmp_path.glob("*.new"))
+        if said:
+            break
+    assert said[0].startswith("no checkpoint was made: its process ended by signal 9")
+    assert not list(tmp_path.glob("*.new"))
+
+
 def test_checkpoint__that_cannot_be_made_is_told(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """How its process ended; it is tried again when the log has grown, and nothing is lost meanwhile."""
     said: list[str] = []
@@ -457,7 +480,7 @@ def test_checkpoint__that_cannot_be_made_is_told(make: Make, monkeypatch: pytest
         frontier.add_seed(f"http://a.example/{number}")
         frontier.commits.commit(marks={})
         if (process := frontier.commits._rolling._process) is not None:
-            process.wait(60)
+            process.wait(PATIENCE)
     assert said[0].startswith("no checkpoint was made: its process ended by exit code 1")
     frontier.close()
     again = make()

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.frontier.conftest import parsed
+from tests.unit.frontier.conftest import SetClock, parsed
 
 from weft.clock import VirtualClock
 from weft.frontier.durable.log import Commit
@@ -869,16 +869,6 @@ def test_obey__an_old_second_pass_lets_nothing_in(make: Any) -> None:
     assert again.schedule.aside == 1
     again.exchanges.obey(Orders(second_pass=2))
     assert again.schedule.aside == 0
-
-
-class SetClock(VirtualClock):
-    """A clock whose wall time can be set, as a machine's can."""
-
-    ahead = 0.0
-
-    def wall(self) -> float:
-        """The time of day, as the machine believes."""
-        return self.now() + self.ahead
 
 
 def test_clock__that_is_set_back_between_runs_makes_no_site_wait_for_it(make: Any) -> None:

@@ -8,18 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from tests.unit.frontier.conftest import parsed
 
 from weft.clock import VirtualClock
 from weft.frontier.durable.log import Commit, FrontierLog
-from weft.frontier.durable.memory import RobotsRecord, SiteMemory
+from weft.frontier.durable.memory import RobotsRecord, SiteMemory, packed_robots
 from weft.frontier.durable.parcels import (
     DONE,
     PENDING,
     REFUSED,
     RETRY,
     Content,
+    Estate,
     disturbed,
     pages_of,
     parcels_of,
@@ -388,6 +390,41 @@ def test_parcels__leave_out_what_was_checked_in(tmp_path: Path) -> None:
     assert states(found["a.example"]) == {"http://a.example/2": PENDING}
     assert states(found["b.example"]) == {"http://b.example/1": PENDING}
     assert [site.name for site in found["a.example"].sites] == ["a.example"]
+
+
+def test_estate__of_a_worker_that_runs_ends_with_what_is_settled(tmp_path: Path) -> None:
+    """The last two commits may yet be taken back. What changed is told by group, whatever it was, since some commit."""
+    path = tmp_path / "frontier.log"
+    log = FrontierLog(path)
+    names = ["new.example", "done.example", "refused.example", "retry.example", "robots.example", "still.example"]
+    for site, name in enumerate(names[1:], 1):
+        log.append(fingerprint(name), f"http://{name}/", NO_ID, SiteNumber(site), 0, Kind.A)
+    log.commit(Commit(sites=names, groups=names, number=1))
+    log.append(fingerprint("x"), "http://new.example/", NO_ID, SiteNumber(0), 0, Kind.A)
+    told = Commit(number=2, batch=msgspec.msgpack.encode(Batch(2)), taken=7)
+    told.settled, told.refused = np.array([0], np.uint32).tobytes(), {"robots": np.array([1], np.uint32).tobytes()}
+    told.delayed, told.robots = [(2, 1, 5.0)], [(4, "http", packed_robots(RobotsRecord(1.0, None)))]
+    log.commit(told)
+    log.commit(Commit(number=3, groups=["late.example"]))
+    log.commit(Commit(number=4))
+
+    def looked(since: int) -> tuple[int, set[str], list[int]]:
+        estate = Estate.of_running(path, applied=1, since=since)
+        assert estate.last is not None
+        try:
+            made = {each.group for each in estate.parcels(made_at=1.0, changed_only=True)}
+            assert made == estate.changed
+            return estate.last.number, estate.changed, [batch.number for batch in estate.batches]
+        finally:
+            estate.close()
+
+    changed = {"new.example", "done.example", "refused.example", "retry.example", "robots.example"}
+    assert looked(1) == (2, changed, [2])
+    assert looked(0) == (2, set(names), [2])
+    assert looked(2) == (2, set(), [2])
+    log.commit(Commit(number=5))
+    assert looked(2) == (3, {"late.example"}, [2])
+    log.close()
 
 
 def test_parcels__one_for_each_group(make: Any, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 from weft.errors import WeftError
 from weft.frontier.durable.pauses import Pauses, noted
@@ -37,9 +38,9 @@ def test_pause__is_synced_at_once_and_not_by_the_loop(tmp_path: Path, syncing: C
     synced = syncing()
     pauses = Pauses(tmp_path / "frontier.log")
     pauses.sync = True
-    pauses.note("a.example", 1e9)
+    pauses.note("a.example", 1e9, 60.0)
     pauses.close()
-    assert noted(tmp_path / "frontier.log") == {"a.example": 1e9}
+    assert noted(tmp_path / "frontier.log", 1e9) == {"a.example": 1e9 + 60.0}
     [(thread, content)] = synced
     assert b"a.example" in content
     assert thread != threading.current_thread().name
@@ -53,15 +54,15 @@ def test_pauses__that_come_while_one_is_synced_share_the_next_sync(
 
     def wait() -> None:
         begun.set()
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE)
 
     synced = syncing(wait)
     pauses = Pauses(tmp_path / "frontier.log")
     pauses.sync = True
-    pauses.note("first.example", 1e9)
-    assert begun.wait(60)
+    pauses.note("first.example", 1e9, 60.0)
+    assert begun.wait(PATIENCE)
     for number in range(1000):
-        pauses.note(f"s{number}.example", 1e9)
+        pauses.note(f"s{number}.example", 1e9, 60.0)
     go_on.set()
     pauses.close()
     assert len(synced) == 2
@@ -77,10 +78,10 @@ def test_sync__that_fails_is_told(tmp_path: Path, syncing: Callable[..., Synced]
     syncing(fail)
     pauses = Pauses(tmp_path / "frontier.log")
     pauses.sync = True
-    pauses.note("a.example", 1e9)
+    pauses.note("a.example", 1e9, 60.0)
     pauses.close()
     with pytest.raises(WeftError, match="Input/output error"):
-        pauses.note("b.example", 1e9)
+        pauses.note("b.example", 1e9, 60.0)
     pauses.close()
 
 
@@ -88,7 +89,7 @@ def test_pauses__are_not_synced_where_commits_are_not(tmp_path: Path, syncing: C
     """Who asks for no durability has none, and no thread for it."""
     synced = syncing()
     pauses = Pauses(tmp_path / "frontier.log")
-    pauses.note("a.example", 1e9)
+    pauses.note("a.example", 1e9, 60.0)
     pauses.close()
     assert not synced
 
@@ -97,6 +98,6 @@ def test_pause__is_noted_no_shorter_than_it_was_asked_for(tmp_path: Path) -> Non
     """A file has milliseconds, a clock has more: a site must not be visited a fraction of one too early."""
     pauses = Pauses(tmp_path / "frontier.log")
     until = 1_700_000_000.0001
-    pauses.note("a.example", until)
+    pauses.note("a.example", until - 60.0, 60.0)
     pauses.close()
-    assert until <= noted(tmp_path / "frontier.log")["a.example"] < until + 0.002
+    assert until <= noted(tmp_path / "frontier.log", until - 60.0)["a.example"] < until + 0.002

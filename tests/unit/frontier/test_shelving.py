@@ -417,7 +417,7 @@ def test_runs__say_what_their_pieces_say() -> None:
     for some in joined([iter(run) for run in runs], all_there=True):
         at = 0
         for row in some.table:
-            data = some.data[at : at + int(row["length"])]
+            data = bytes(some.data[at : at + int(row["length"])])
             at += int(row["length"])
             found.setdefault(int(row["key"]), []).append((int(row["checkpoint"]), int(row["kind"]), data))
     assert found == {key: each for key, each in model.items() if each}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from weft.engine.progress import Counts, Statistics
 from weft.frontier.shared.contract import Restart
+from weft.frontier.shared.nodes import NodeState
 from weft.operations.status import Snapshot, Status, WorkerStatus, machine_of, stages_of
 
 
@@ -58,6 +61,11 @@ def counts(pages: int) -> Counts:
         robots_truncated={"length": 3},
         unwanted={"image/png": 5, "application/pdf": 2, "no type at all": 1},
     )
+
+
+def _node(number: int, **how: Any) -> NodeState:
+    stands: dict[str, Any] = {"joined": 100.0, "heard": 1.0, "left": None, "lost": None, "alive": False} | how
+    return NodeState(number=number, name="here", version="1", workers=1, pages=100, groups=3, **stands)
 
 
 def snapshot(pages: int = 100, *, time: float = 1_000_000.0, over: str = "") -> Snapshot:
@@ -138,5 +146,6 @@ def snapshot(pages: int = 100, *, time: float = 1_000_000.0, over: str = "") -> 
         stages=stages_of(done),
         machine=machine_of(done),
         workers=workers,
+        nodes=[_node(0, alive=True), _node(1, lost=5.0)],
     )
     return Snapshot(status, reports)

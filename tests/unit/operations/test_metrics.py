@@ -110,7 +110,7 @@ BY: dict[str, Callable[[Snapshot, str], float]] = {
         s,
     ),
 }
-OTHERWISE = {"bytes_target", "truncated", "not_collected", "machine", "out_of_use"}  # looked at below
+OTHERWISE = {"bytes_target", "truncated", "not_collected", "machine", "out_of_use", "nodes"}  # looked at below
 
 
 def test_metrics__say_everything_that_a_status_does() -> None:
@@ -131,6 +131,8 @@ def test_metrics__say_everything_that_a_status_does() -> None:
     assert list(no_target.read(found)) == []
     assert value("weft_volume_directories_out_of_use", found) == len(found.status.out_of_use)
     assert value("weft_stalled", found) == bool(found.status.stalled)
+    for state, count in (("alive", 1), ("silent", 0), ("left", 0), ("lost", 1)):
+        assert value("weft_nodes", found, state=state) == count
     had = found.status.machine
     assert value("weft_worker_cpu_seconds_total", found, mode="user") == had.cpu_user
     assert value("weft_worker_cpu_seconds_total", found, mode="system") == had.cpu_system

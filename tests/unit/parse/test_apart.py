@@ -94,7 +94,7 @@ def test_time__that_runs_out_is_the_pages_reason_and_no_other_pages() -> None:
         await ask(reader, page(NORMAL))
         began = time.monotonic()
         parsed = await ask(reader, page(SLOW, "http://slow.test/"))
-        assert 0.9 <= time.monotonic() - began < 30.0
+        assert 0.9 <= time.monotonic() - began < PATIENCE
         assert parsed == Parsed("", "", "", "", "http://slow.test/", [], [], follow=False, reason=Reason.HOSTILE)
         assert (await ask(reader, page(NORMAL))).title == "T"
 

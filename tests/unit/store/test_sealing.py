@@ -171,6 +171,47 @@ def test_seal_leftovers__killed_between_any_two_steps_is_done_again(
         pytest.fail("it never came to its end")
 
 
+@pytest.mark.parametrize("lost", [0, 1, 2], ids=["no commit", "a commit", "two commits"])
+@pytest.mark.parametrize("further", range(SETTLED + 1))
+def test_take_up__seals_nothing_that_a_lost_commit_could_take_back(tmp_path: Path, further: int, lost: int) -> None:
+    """A worker starts behind a commit, and makes further ones; then its disk loses some that it had said were synced.
+    Whatever is left is what the last commit promises, no more and no less.
+    """
+    store = store_in(tmp_path)
+    commits: list[tuple[dict[str, Mark], int]] = [({}, 0)]  # with how many pages each has
+    for number in range(3):
+        put(store, number)
+        commits.append((store.mark(), number + 1))
+    store.sync()
+    again = store_in(tmp_path)
+    again.take_up(commits[-1][0], 3)
+    again.before = 3
+    for number in range(3, 3 + further):
+        put(again, number)
+        commits.append((again.mark(), number + 1))
+        again.sync()
+        again.seal(number - 2)
+    assert not list(tmp_path.rglob("*.parquet")) or further >= SETTLED
+    assert bool(list(tmp_path.rglob("part-0-00001.arrow.open"))) is (further < SETTLED)
+    marks, pages = commits[-1 - lost]
+    assert intact(tmp_path, marks)
+    seal_leftovers(tmp_path, marks)
+    check(tmp_path, range(pages))
+
+
+def test_take_up__knows_contents_that_are_not_sealed_yet(tmp_path: Path) -> None:
+    """One that was stored before the restart is not stored again, although its part is still open."""
+    store = store_in(tmp_path)
+    put(store, 1)
+    marks = store.mark()
+    store.sync()
+    again = store_in(tmp_path)
+    again.take_up(marks, 1)
+    page = Page("http://b/", 200, None, b"GET", HEAD, {}, b"1", "", "", "", 1e9, 1e9, 0.1, closed=False)
+    stored = again.archive(Turn(PageNumber(2), UrlId(2), page.url, 1, Kind.A, NO_ID, 1), page, cut="")
+    assert stored.duplicate_of == 1
+
+
 def test_leftovers__a_journal_that_was_sealed_and_not_removed_goes(tmp_path: Path) -> None:
     """The Parquet file has its rows; the journal would give them a second time."""
     store = store_in(tmp_path)

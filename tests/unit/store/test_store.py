@@ -132,7 +132,19 @@ def test_row__of_a_fetch_without_an_answer_has_nulls(bench: Bench) -> None:
     bench.seal()
     (row,) = pq.read_table(bench.out / "pages").to_pylist()
     known = {name for name, value in row.items() if value is not None}
-    assert known == {"id", "url", "site", "kind", "depth", "attempt", "final", "worker", "visit", "reason"} | {
+    assert known == {
+        "id",
+        "url",
+        "site",
+        "kind",
+        "depth",
+        "attempt",
+        "final",
+        "worker",
+        "commit",
+        "visit",
+        "reason",
+    } | {
         "fetched_at",
         "took",
         "via",

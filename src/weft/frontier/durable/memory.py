@@ -46,6 +46,10 @@ def unpacked_robots(data: bytes) -> RobotsRecord:
     return _record(data)
 
 
+ASK_AGAIN = -1.0
+"""In place of the time when a name was denied: that was long ago."""
+
+
 class SiteMemory(msgspec.Struct, omit_defaults=True):
     """What is kept of a site across a restart. What is as it was at the beginning takes no room."""
 
@@ -58,7 +62,22 @@ class SiteMemory(msgspec.Struct, omit_defaults=True):
     set_aside: bool = False
     second_chance: bool = False
     tls: str = ""
+    rest: float | None = None  # seconds from when this was written to `next_visit`; it is not known of older ones
     cookies: dict[str, Cookie] = {}  # none where a commit has them for themselves, because they changed
+    denied_at: float = 0.0  # wall time when there was no such name; 0: nobody said so
+    network: str = ""  # where it waited for a place, for who asks why it is not visited
+
+    def left(self, wall: float) -> float:
+        """Seconds from this wall time for which it is left alone: never more than when it was written down, whatever
+        clock was set meanwhile, or is read now.
+
+        >>> SiteMemory(next_visit=1060.0, rest=60.0).left(1020.0), SiteMemory(next_visit=1060.0, rest=60.0).left(20.0)
+        (40.0, 60.0)
+        """
+        seconds = self.next_visit - wall
+        if self.rest is not None and self.rest < seconds:
+            return self.rest
+        return max(0.0, seconds)
 
 
 decoded = msgspec.msgpack.Decoder(SiteMemory).decode

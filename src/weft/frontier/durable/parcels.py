@@ -8,7 +8,8 @@ site come in the same order wherever they go. Fingerprints are not in it: they a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from weft.errors import WeftError
 from weft.frontier.durable import past
 from weft.frontier.durable.log import Commit, FrontierLog
 from weft.frontier.durable.past import GONE, Past, Scores
+from weft.frontier.durable.shelved import AWAY
 from weft.frontier.shared.contract import Batch, Notice, Parcel
 from weft.urls import registered_domain
 
@@ -126,11 +128,44 @@ def parcels_of(path: Path, intact: Callable[[Commit], bool] = lambda _commit: Tr
         estate.close()
 
 
+class _Touched:
+    """What some records of a log are about. A score that changed alone does not count: it changes all the time."""
+
+    def __init__(self) -> None:
+        self._pages: list[NDArray[Any]] = [np.empty(0, np.uint32)]
+        self._sites: set[int] = set()
+        self._groups: set[str] = set()  # that came, be it from the shelf, or were put away
+        self.mailed: set[int] = set()  # keys of groups on the shelf that have new mail
+
+    def take(self, commit: Commit, first: int, end: int) -> None:
+        """The next record, with the numbers of its new pages."""
+        told = (commit.settled, commit.replaced, *commit.refused.values())
+        self._pages += [np.arange(first, end, dtype=np.uint32), *(np.frombuffer(each, np.uint32) for each in told)]
+        single = [each[0] for some in (commit.delayed, commit.requests, commit.sent) for each in some]
+        self._pages.append(np.array(single, np.uint32))
+        self._sites.update(each[0] for some in (commit.states, commit.jars, commit.robots) for each in some)
+        self._groups.update(commit.groups)
+        self._groups.update(group.group for group in commit.shelved)
+        self.mailed.update(key for key, _, _, _ in commit.mail)
+
+    def groups(self, past: Past) -> set[str]:
+        """The groups of all of it that are still held, but for those in runs of the shelf: these have new mail, or
+        nothing new.
+        """
+        pages = np.concatenate(self._pages).astype(np.int64) - past.first
+        sites = np.unique(past.sites(leaving=True)[pages[pages >= 0]]).tolist()
+        found = {past.domains[site] for site in {*sites, *self._sites} if site != GONE and site not in past.left}
+        found |= self._groups | {group.group for group in past.leaving if group.key in self.mailed}
+        return found & {*past.groups, *(group.group for group in past.leaving)}
+
+
 class Estate(Past):
     """What a worker left: its log, read once.
 
     Records at the end whose outputs are not `intact` do not count. Unless the log is only read they are cut off, as
     a worker that goes on does it: later, when the outputs are sealed, they could not be told from intact ones.
+    `changed` are the groups of which the log says something behind the commit `since`; beside them there are those in
+    runs of the shelf that have new mail.
     """
 
     def __init__(
@@ -140,15 +175,20 @@ class Estate(Past):
         *,
         applied: int = 0,
         read_only: bool = False,
+        since: int = 0,
     ) -> None:
         log = FrontierLog(path, read_only=read_only)
         super().__init__(log)
         told = [] if log.base is None else log.base.manifest.batches
         scores = Scores(log.base)
+        recent = None if log.base is not None and log.base.manifest.last.number > since else _Touched()
         for replayed in log.replay(intact, applied=applied):
+            first = self.first + self.page_count
             self.take(replayed)
             scores.take(replayed.commit)
             told.append(replayed.commit.batch)
+            if recent is not None and replayed.commit.number > since:
+                recent.take(replayed.commit, first, self.first + self.page_count)
         batches = (msgspec.msgpack.decode(each, type=Batch) for each in told if each)
         self.batches = [batch for batch in batches if batch.number > applied]
         self._site_of = self.sites(leaving=True)
@@ -160,21 +200,39 @@ class Estate(Past):
         self._where[[page - self.first for page in self.retries if page >= self.first]] = RETRY
         self._where[self._states_of == past.DONE] = DONE
         self._where[self._states_of >= past.REFUSED] = REFUSED
+        everything = {*self.groups, *(group.group for group in self.leaving)}
+        self.changed = everything if recent is None else recent.groups(self)
+        self._mailed = None if recent is None else recent.mailed  # None: any group in a run may be another one
 
     def __repr__(self) -> str:
         return f"Estate({len(self.groups)} groups, {len(self._site_of)} pages)"
 
-    def parcels(self, *, made_at: float) -> Iterator[Parcel]:
-        """A parcel for each group, those included that are on the shelf."""
+    @property
+    def held(self) -> int:
+        """How many groups it held, here and on the shelf."""
+        return len(self.groups) + int(np.count_nonzero(self.shelved.rows()["flags"] & AWAY))
+
+    @classmethod
+    def of_running(cls, path: Path, *, applied: int, since: int) -> Estate:
+        """What a worker that runs has on disk for good: as of the last commit that has two further ones behind it,
+        which a crash cannot take back.
+        """
+        asked = iter((False,))  # of the two that are not settled: they are left out whatever their outputs are
+        return cls(path, lambda _commit: next(asked, True), applied=applied, read_only=True, since=since)
+
+    def parcels(self, *, made_at: float, changed_only: bool = False) -> Iterator[Parcel]:
+        """A parcel for each group, those included that are on the shelf; or for those that changed."""
         from weft.frontier.durable.on_shelf import on_shelf, with_mail  # which makes parcels of what is there
 
         rest: dict[str, list[Notice]] = {}
-        for group, content in on_shelf(self, self._log, rest=rest):
+        for group, content in on_shelf(self, self._log, self._keys_changed() if changed_only else None, rest=rest):
             content.clean, content.made_at = self.clean, made_at
             yield Parcel(group, _pending(content), packed(content))
         leaving = {group.group: group.key for group in self.leaving}
         mail = self.letters({*leaving.values()})
-        for parcel in self._here([*self.groups, *leaving], made_at):
+        # A group with mail that it has not read changed when that came; it is read soon.
+        wanted = self.changed | rest.keys() if changed_only else None
+        for parcel in self._here([*self.groups, *leaving], made_at, wanted):
             letters = [*rest.pop(parcel.group, []), *mail.get(leaving.get(parcel.group, -1), [])]
             if not letters:
                 yield parcel
@@ -182,8 +240,26 @@ class Estate(Past):
                 content = with_mail(unpacked(parcel.content), letters)
                 yield Parcel(parcel.group, _pending(content), packed(content))
 
-    def _here(self, groups: list[str], made_at: float) -> Iterator[Parcel]:
-        """A parcel for each of some groups whose pages are in logs and segments."""
+    def _keys_changed(self) -> set[int] | None:
+        """The keys of groups in runs that changed, and of those that are here and have mail; None: of all."""
+        if self._mailed is None:
+            return None
+        rows = self.shelved.rows()
+        return {*self._mailed, *rows["key"][(rows["flags"] & AWAY) == 0].tolist()}
+
+    def memories(self) -> Iterator[tuple[str, bytes, Callable[[], dict[str, bytes]]]]:
+        """Of each site that was visited, here or on the shelf: its name, `SiteMemory` encoded, and, for who asks, its
+        robots.txt files by scheme.
+        """
+        from weft.frontier.durable.on_shelf import on_shelf
+
+        for number, data in self.states.items():
+            yield self.names[number], data, partial(self.robots_of, number)
+        for _group, content in on_shelf(self, self._log):
+            yield from ((site.name, site.memory, partial(dict, site.robots)) for site in content.sites if site.memory)
+
+    def _here(self, groups: list[str], made_at: float, only: Container[str] | None) -> Iterator[Parcel]:
+        """A parcel for each of some groups whose pages are in logs and segments; for all or for some of these."""
         places = {group: place for place, group in enumerate(groups)}
         owners = np.array([places.get(registered_domain(name), -1) for name in self.names] or [-1], np.int32)
         sites: dict[int, list[int]] = {}
@@ -195,7 +271,8 @@ class Estate(Past):
         order = np.argsort(owner, kind="stable")
         bounds = np.searchsorted(owner[order], np.arange(len(places) + 1)).tolist()
         for group, (start, end) in zip(places, pairwise(bounds), strict=True):
-            yield self._parcel(group, sites.get(places[group], []), order[start:end], made_at)
+            if only is None or group in only:
+                yield self._parcel(group, sites.get(places[group], []), order[start:end], made_at)
 
     def close(self) -> None:
         """Give the log back."""

@@ -216,6 +216,11 @@ class Past:
 
     # Pages. Arrays begin with the first page that is known.
 
+    @property
+    def page_count(self) -> int:
+        """How many pages are known."""
+        return self._pages
+
     def sites(self, *, leaving: bool = False) -> NDArray[np.int32]:
         """By page: the number of its site, or `GONE`. Those of groups that are being put away have theirs if they are
         asked for.

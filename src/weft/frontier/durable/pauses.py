@@ -42,23 +42,26 @@ class Pauses:
     def __repr__(self) -> str:
         return f"Pauses({self._log})"
 
-    def note(self, site: str, until: float) -> None:
-        """A site is to be left alone until this wall time."""
-        text = f"{math.ceil(until * 1000) / 1000:.3f} {site}".encode()  # rounded up: none is visited too early
+    def note(self, site: str, wall: float, seconds: float) -> None:
+        """A site is to be left alone for so long from this wall time on."""
+        until, rest = (math.ceil(each * 1000) / 1000 for each in (wall + seconds, seconds))  # none is visited too early
+        text = f"{until:.3f} {rest:.3f} {site}".encode()
         with writing(self._log.with_suffix(_FILES[self._turn])):
             write_all(self._file(), b"%08x %s\n" % (isal_zlib.crc32(text), text))
         if self.sync:
             self._sync_soon()
 
-    def turn(self) -> None:
-        """A commit takes in what was noted so far. What the commit before has is not needed any more."""
+    def turn(self, wall: float) -> None:
+        """A commit that is made at this wall time takes in what was noted so far. What the commit before has is not
+        needed any more.
+        """
         self._turn ^= 1
         path = self._log.with_suffix(_FILES[self._turn])
         if self._opened[self._turn] is not None or path.exists():
             with writing(path):
                 os.ftruncate(self._file(), 0)
         for site, until in self.unclaimed.items():
-            self.note(site, until)
+            self.note(site, wall, max(0.0, until - wall))
 
     def close(self) -> None:
         """Give the files back."""
@@ -100,14 +103,16 @@ class Pauses:
         return file
 
 
-def noted(log: Path) -> dict[str, float]:
-    """What was noted beside a worker's log, by site; lines that were cut count as none."""
+def noted(log: Path, wall: float) -> dict[str, float]:
+    """What was noted beside a worker's log, by site: until when it is left alone, where it is this wall time now, and
+    never for longer than it asked for. Lines that were cut count as none.
+    """
     found: dict[str, float] = {}
     for suffix in _FILES:
         path = log.with_suffix(suffix)
         for line in path.read_bytes().splitlines() if path.exists() else ():
             checksum, _, text = line.partition(b" ")
             if checksum == b"%08x" % isal_zlib.crc32(text):
-                until, _, site = text.decode().partition(" ")
-                found[site] = max(found.get(site, 0.0), float(until))
+                until, rest, site = text.decode().split(" ", 2)
+                found[site] = max(found.get(site, 0.0), min(float(until), wall + float(rest)))
     return found

@@ -7,6 +7,8 @@ if it had been, and what nobody wrote down is waited for.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,6 @@ from weft.frontier.local.site import Site
 from weft.frontier.local.sites import Sites
 from weft.frontier.local.specials import Specials
 from weft.frontier.local.unranked import Unranked
-from weft.frontier.politeness import Politeness, shortest_wait
 from weft.frontier.shared.contract import Parcel
 from weft.frontier.special import decode
 from weft.model import FIRST_REQUISITE, PageNumber, SiteNumber
@@ -36,7 +37,7 @@ class Arrivals:
         self,
         *,
         clock: Clock,
-        politeness: Politeness,
+        longest: Callable[[int], float],
         schedule: Schedule,
         sites: Sites,
         pages: Pages,
@@ -45,7 +46,8 @@ class Arrivals:
         robots: RobotsFiles,
     ) -> None:
         self._clock = clock
-        self._politeness = politeness
+        self._longest = longest  # pause of a page that was tried so often
+        self._waited: set[float] = set()  # hand-overs of workers that died, by their times: nothing began for a wait
         self._schedule = schedule
         self._sites = sites
         self._pages = pages
@@ -70,23 +72,25 @@ class Arrivals:
             self._robots.load(site, sent.robots)
             if sent.name not in known:
                 self._remember(site, sent.memory, content, now, wall, from_shelf=from_shelf, second=second_chance)
-        shortest = shortest_wait(self._politeness) + self._politeness.margin
-        if not content.clean and wall < content.made_at + shortest:  # there may be sites that nobody wrote down
+        # There may be sites that nobody wrote down. How long ago that was only another machine's clock knows.
+        if not content.clean and content.made_at not in self._waited:
+            self._waited.add(content.made_at)
             self._schedule.hold_back(now)
 
     def _remember(
         self, site: Site, memory: bytes, content: Content, now: float, wall: float, *, from_shelf: bool, second: bool
     ) -> None:
         """Take up what is remembered of a site; one may have been visited last when its worker died."""
-        clean = content.clean or wall >= content.made_at + self._politeness.crawl_delay_most
         if memory:
-            site.remember(memory, wall - now)
+            site.remember(memory, now, wall)
+            if site.denied_at > 0:
+                self._sites.mark_dead(site, site.denied_at)
         if second and site.set_aside:
             site.set_aside, site.second_chance = False, True
         if memory and from_shelf:
             self._schedule.take_back(site, now)
             self._sites.changed.add(site.number)
-        elif memory or not clean:
+        elif memory or not content.clean:
             self._schedule.resume(site, now)
             self._sites.changed.add(site.number)
 
@@ -143,7 +147,8 @@ class Arrivals:
         for place, tries, wall in content.retries:
             page = PageNumber(int(page_of[place]))
             if page >= 0:
-                pages.due.put(page, SiteNumber(int(site_of[place])), max(now, wall - offset), tries)
-                pages.note_tries(page, tries, wall)
+                at = min(max(now, wall - offset), now + self._longest(tries))  # another machine's clock
+                pages.due.put(page, SiteNumber(int(site_of[place])), at, tries)
+                pages.note_tries(page, tries, at + offset)
         pending = ours & (state == PENDING)
         push_all(pages.heaps.arrays, site_of[pending], page_of[pending].astype(np.int32))

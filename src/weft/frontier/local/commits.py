@@ -73,7 +73,7 @@ class Commits:
         commit.application, commit.untold = application
         batch = parts.holdings.pack(commit, lists=parts.sites.changed_lists())
         parts.pages.pack(commit)
-        parts.sites.pack(commit, wall - now)
+        parts.sites.pack(commit, now, wall)
         parts.robots.pack(commit)
         parts.redirects.chains.pack(commit)
         parts.specials.pack(commit, clean=clean)
@@ -82,11 +82,13 @@ class Commits:
             shelving.pack(commit)
         self._exchanges.mail.seal(batch, commit)
         parts.robots.placed(commit, self._log.pack(commit, roll=rolls))
-        self._pauses.turn()
+        self._pauses.turn(wall)
         self._packed = (commit.number, commit.taken)
         self._packed_awaiting += self._awaiting
         self._awaiting = []
         parts.schedule.throttles.tidy(now)
+        if parts.names.is_time():
+            parts.discovery.look_again()
 
     def write(self, *, sync: bool) -> None:
         """Put the packed record on disk; may be called from another thread than the rest."""
@@ -150,6 +152,8 @@ class Commits:
         log.tidy()
         self._rolling.go_on()
         if past.last is None:
+            if begun is not None and begun.incarnation > 1:  # a life before may have come to no commit, or lost all
+                parts.schedule.hold_back(self._clock.now())
             return None
         self._check_secret(past)
         self.set_back = max(0.0, past.last.wall - self._clock.wall())
@@ -158,9 +162,9 @@ class Commits:
 
     def _find_pauses(self) -> None:
         """Take up pauses that servers asked for behind the last commit; how long they last at most we know."""
-        sites = self._parts.sites
-        latest = self._clock.wall() + self._parts.terms.politeness.retry_after_most  # clocks jump
-        self._pauses.unclaimed = {site: min(until, latest) for site, until in noted(self._log.path).items()}
+        sites, wall = self._parts.sites, self._clock.wall()
+        latest = wall + self._parts.terms.politeness.retry_after_most
+        self._pauses.unclaimed = {site: min(until, latest) for site, until in noted(self._log.path, wall).items()}
         sites.asked = self._pauses.unclaimed
         sites.wall_offset = self._clock.wall() - self._clock.now()
 
@@ -175,7 +179,9 @@ class Commits:
         unknown = past.unknown()
         standing = restoring.restore(parts.pages, parts.sites, past)
         self._restore_sites(past)
-        pending = restoring.stand(parts.pages, parts.sites, past, standing, self._clock, self.set_back)
+        pending = restoring.stand(
+            parts.pages, parts.sites, past, standing, self._clock, self.set_back, parts.terms.retries.longest
+        )
         parts.redirects.chains.restore(past.redirects(), pending, past.first)
         parts.specials.restore(past.special(), every=past.requests.values())
         self.application, self.untold = past.application, past.untold
@@ -211,7 +217,7 @@ class Commits:
             settings = overrides.of(names[number])
             return (delays.get(number) or None) if parts.scope.obeys(settings) else None, settings.wait
 
-        resting = parts.sites.restore(past.states, self._clock.wall() + self.set_back - now)
+        resting = parts.sites.restore(past.states, now, self._clock.wall() + self.set_back)
         # A first visit may have been under way: nothing is remembered of its site, but that it wants a longer wait.
         longer = {number for number, delay in delays.items() if delay}
         if overrides.sites:

@@ -33,7 +33,8 @@ from weft.parse.media import type_by_name
 from weft.urls import PLAIN_RULES, UrlRules, fingerprint, normal_form, origin_of, registered_domain, site_of
 
 _LONGEST_WRITTEN = 65_536  # characters of a link as written, which is brought to normal form
-_NOT_FOR_EVER = frozenset((Reason.DEPTH, Reason.CHAIN, Reason.PAGE_SITES))  # another page may lead there by another way
+# Another page may lead there by another way, or later.
+_NOT_FOR_EVER = frozenset((Reason.DEPTH, Reason.CHAIN, Reason.PAGE_SITES, Reason.DNS_NOT_FOUND))
 _ID = (1 << ID_BITS) - 1
 _NOWHERE = (0, True)
 _A, _MAP = int(Kind.A), int(Kind.MAP)  # an enumeration's members are slow to find in Python 3.11
@@ -79,6 +80,7 @@ class Discovery:
         self._selection = selection = scope.selection
         self._rules = PLAIN_RULES if rules == PLAIN_RULES else rules  # which are known by being the same object
         self._holdings = holdings
+        self._dead = sites.dead
         self._specials = specials
         self._note = note  # told every URL when it is first seen here, be it refused or another's: id, text
         self._ranked = ranked  # pages have scores that say something about those they link to
@@ -114,6 +116,10 @@ class Discovery:
         """Tell the application that something is refused, where there is one."""
         if self.on_refused is not None:
             self.on_refused(entry, reason, special)
+
+    def look_again(self) -> None:
+        """Links that were followed before are looked at anew: what they led to may have been forgotten since."""
+        self._remembered.clear()
 
     def follow(
         self, site: Site, turn: Turn, parsed: Parsed, *, offered: bool = True, obeyed: bool = True
@@ -335,6 +341,9 @@ class Discovery:
                     self._holdings.post(group, msgspec.structs.replace(link, special=special, again=again))
                 return None
             number = self._sites.number(name)
+        elif self._dead and self._sites.leads_nowhere(number, kind, depth):
+            self.refused[Reason.DNS_NOT_FOUND] += 1
+            return Reason.DNS_NOT_FOUND
         offers.append((url, target, number, kind, depth, score))
         return None
 

@@ -36,7 +36,7 @@ class Exchanges:
         self._second_pass = 0
         self._arrivals = Arrivals(
             clock=parts.clock,
-            politeness=parts.terms.politeness,
+            longest=parts.terms.retries.longest,
             schedule=parts.schedule,
             sites=parts.sites,
             pages=parts.pages,

@@ -53,6 +53,7 @@ class LocalFrontier:
         self.holdings = parts.holdings
         self.sites = parts.sites
         self.pages = parts.pages
+        self.names = parts.names
         self.ranking = parts.ranking
         self.schedule = parts.schedule
         self.discovery = parts.discovery
@@ -91,13 +92,15 @@ class LocalFrontier:
         """Is it worth asking for a visit?"""
         return self.schedule.busy < self._politeness.connections and self.schedule.ready > 0
 
-    def visit(self) -> Visit | None:
-        """A visit that may begin now, or None."""
+    def visit(self, *, asks: bool = False) -> Visit | None:
+        """A visit that may begin now, or None. Who `asks` is given names to ask for (`names.unasked`) before the first
+        visits of their sites.
+        """
         self.ranking.catch_up()
         if self.schedule.busy >= self._politeness.connections or self.pace.exhausted:
             return None
         now = self._clock.now()
-        return self.schedule.begin(now) if self.pace.open(now) else None
+        return self.schedule.begin(now, asks=asks) if self.pace.open(now) else None
 
     def next_event(self) -> float | None:
         """When something will change by itself."""
@@ -122,7 +125,7 @@ class LocalFrontier:
             site.address = visit.address
         self.schedule.leave(visit, self._clock.now())
         if visit.pause > 0:
-            self._asked.note(site.name, self._clock.wall() + visit.pause)
+            self._asked.note(site.name, self._clock.wall(), visit.pause)
         self.sites.changed.add(site.number)
 
     # Turns.
@@ -216,6 +219,25 @@ class LocalFrontier:
             return None
         page = Waiting(url=url, site=site.name, settings=site.settings, robots=robots, strikes=site.strikes)
         return first_refusal(TURN, self.scope, page)
+
+    # Names.
+
+    def named(self, site: Site) -> None:
+        """The name of a site was asked for: it exists, or nobody knows."""
+        if self.names.answered(site):
+            self.schedule.named(site, self._clock.now())
+
+    def deny(self, site: Site) -> None:
+        """There is no such name: links to the site lead nowhere, and the pages that waited there are forgotten, so that
+        a link finds them anew when it is time.
+        """
+        self.names.deny(site)
+        self.ranking.pass_over(site.number)
+        for page in self.pages.forget(site.number):
+            self.discovery.tell_refused(self.pages.log.entry(page), Reason.DNS_NOT_FOUND, self.specials.get(page))
+            if self.specials.of:
+                self.specials.over(page)
+            self.ranking.over(page, fetched=False)
 
     # Failures of a whole site.
 

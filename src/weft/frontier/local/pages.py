@@ -93,10 +93,20 @@ class Pages:
         entry = self.log.entry(page)
         if self.due.knows(page) or page in self.heaps.pages_of(entry.site):
             return False
-        self.seen.arrays.key[page] = 0
-        self.seen.arrays.found[entry.site] -= entry.kind < FIRST_REQUISITE
-        self._replaced.append(page)
+        self._forget(page, entry.site, entry.kind)
         return True
+
+    def forget(self, site: SiteNumber) -> list[PageNumber]:
+        """Forget all pages of a site that wait, so that they can be found anew; which these were."""
+        pages = self.drain(site)
+        for page in pages:
+            self._forget(page, site, self.log.entry(page).kind)
+        return pages
+
+    def _forget(self, page: PageNumber, site: SiteNumber, kind: int) -> None:
+        self.seen.arrays.key[page] = 0
+        self.seen.arrays.found[site] -= kind < FIRST_REQUISITE
+        self._replaced.append(page)
 
     def drain(self, site: SiteNumber) -> list[PageNumber]:
         """All pages of a site that wait, the best one first; they do so no more."""

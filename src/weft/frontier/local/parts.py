@@ -22,6 +22,7 @@ from weft.frontier.keyed import Keyed
 from weft.frontier.local.bounds import Bound
 from weft.frontier.local.discovery import Discovery
 from weft.frontier.local.holdings import Holdings
+from weft.frontier.local.names import Names
 from weft.frontier.local.pages import Pages
 from weft.frontier.local.ranking import Ranking
 from weft.frontier.local.redirects import Redirects
@@ -82,6 +83,7 @@ class Parts:
     holdings: Holdings
     sites: Sites
     pages: Pages
+    names: Names
     ranking: Ranking | Unranked
     specials: Specials
     schedule: Schedule
@@ -121,7 +123,8 @@ def make_parts(terms: Terms, path: Path, clock: Clock, note: Note) -> Parts:
             out_of_reach=sites.out_of_reach,
         )
     specials = Specials()
-    schedule = Schedule(pages=pages, sites=sites, politeness=politeness)
+    names = Names(clock=clock, sites=sites, pages=pages, recheck=terms.retries.name_recheck)
+    schedule = Schedule(pages=pages, sites=sites, politeness=politeness, names=names)
     discovery = Discovery(
         sites=sites,
         pages=pages,
@@ -144,6 +147,7 @@ def make_parts(terms: Terms, path: Path, clock: Clock, note: Note) -> Parts:
     sites.on_made = robots.take_up
     if terms.bound is not None and terms.bound.robots:
         robots.most = min(robots.most, terms.bound.robots)
+    sites.leads_nowhere = names.leads_nowhere
     return Parts(
         terms=terms,
         clock=clock,
@@ -151,6 +155,7 @@ def make_parts(terms: Terms, path: Path, clock: Clock, note: Note) -> Parts:
         holdings=holdings,
         sites=sites,
         pages=pages,
+        names=names,
         ranking=ranking,
         specials=specials,
         schedule=schedule,

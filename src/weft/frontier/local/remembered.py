@@ -115,6 +115,10 @@ class Remembered:
                 url_keys[at] = target >> ID_BITS
         _store_at(self._address, len(found))
 
+    def clear(self) -> None:
+        """Forget everything: what was followed is to be looked at anew."""
+        self._links.fill(0)
+
     def _find_made(self, links: Sequence[Link], bases: int, *, followed: bool) -> tuple[list[int], list[Unknown]]:
         """The same for links that are texts."""
         texts = [written.encode("utf-8", "surrogatepass") for written, _ in links]

@@ -7,6 +7,7 @@ it is clear which of them count: these are put into URL-seen (`restore`) and int
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Thread
 from typing import NamedTuple
 
@@ -100,10 +101,17 @@ def restore(pages: Pages, sites: Sites, past: Past) -> Standing:
 
 
 def stand(
-    pages: Pages, sites: Sites, past: Past, standing: Standing, clock: Clock, set_back: float
+    pages: Pages,
+    sites: Sites,
+    past: Past,
+    standing: Standing,
+    clock: Clock,
+    set_back: float,
+    longest: Callable[[int], float],
 ) -> NDArray[np.bool_]:
-    """Make pages pending again that were, now or when their pause is over; the clock was set back by so much. By
-    page, from the first on: is it yet to be fetched?
+    """Make pages pending again that were, now or when their pause is over; the clock was set back by so much, and may
+    have been before: no pause is longer than the `longest` behind so many tries. By page, from the first on: is it yet
+    to be fetched?
     """
     (site_of, waiting, table), first = standing, past.first
     now = clock.now()
@@ -112,7 +120,8 @@ def stand(
     for place in delayed:
         tries, wall = past.retries[first + place]
         sites.begun[site_of[place]] = True
-        pages.due.put(PageNumber(first + place), SiteNumber(int(site_of[place])), max(now, wall - offset), tries)
+        at = min(max(now, wall - offset), now + longest(tries))
+        pages.due.put(PageNumber(first + place), SiteNumber(int(site_of[place])), at, tries)
     waiting[delayed] = False
     stand_all(pages.heaps.arrays, site_of, waiting, first)
     waiting[delayed] = True

@@ -123,6 +123,7 @@ class Rolling:
             self._not_below = self._log.size + self._after
             how = f"signal {-process.returncode}" if process.returncode < 0 else f"exit code {process.returncode}"
             self._say(f"no checkpoint was made: its process ended by {how}; it is tried again when the log has grown")
+            self._log.tidy()  # half a checkpoint may be there
             return
         base = Base(self._log.path, self._number)
         self._log.adopt(base)

@@ -2,13 +2,13 @@
 begin.
 
 A site is in one of these states: *ready* (in the heap of sites when it has pages), *busy* (a visit is under way),
-*waiting* (a timer will make it ready), *parked* (its domain or address has no place free; it is woken when one is),
-or *dormant*: nothing wakes it but the end of what keeps it. It is *held* while its robots.txt is fetched elsewhere, and
-*set aside* when it kept failing (it gets a second chance when nothing else is left in the whole crawl). Both keep its
-pages waiting and no errand: what others wait for may be what it waits for itself.
+*waiting* (a timer will make it ready), *parked* (its domain, address or network has no place free; it is woken when
+one is), or *dormant*: nothing wakes it but the end of what keeps it. It is *held* while its robots.txt is fetched
+elsewhere, and *set aside* when it kept failing (it gets a second chance when nothing else is left in the whole crawl).
+Both keep its pages waiting and no errand: what others wait for may be what it waits for itself.
 
-Where there are several workers an address is lent to one of them at a time; sites at an address that is not lent to
-us are parked until it is.
+Where there are several workers an address, or its network, is lent to one of them at a time; sites at one that is not
+lent to us are parked until it is.
 """
 
 from __future__ import annotations
@@ -16,55 +16,39 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable
-from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
+from weft.frontier.local.names import Names
 from weft.frontier.local.pages import Pages
 from weft.frontier.local.site import Errand, Site
 from weft.frontier.local.sites import Resting, Sites
 from weft.frontier.local.throttles import Throttles
+from weft.frontier.local.timers import NO_SITE, Timer, What
 from weft.frontier.local.visit import Visit
-from weft.frontier.politeness import NEVER, Politeness, Throttle, shortest_wait, wait_after
+from weft.frontier.politeness import NEVER, Politeness, Throttle, quiet_time, wait_after
 from weft.model import SiteNumber
 from weft.ordering.heaps import IN_HEAP, PENDING
+from weft.urls import network_of
 
 _PATIENCE = 300.0  # seconds that a site is held for what others must bring
 _CONFIRMED_AFTER = 2.0  # seconds after which a server that has not answered is taken to have accepted the connection
 
 
-NO_SITE = SiteNumber(-1)
-
-
-class _What(IntEnum):
-    SITE = 0  # a site's wait is over
-    WAKE = 2  # a throttle's gap is over
-    CONFIRM = 3  # a server had time enough to accept
-    FREE = 4  # a server has seen the end of a visit
-    NOTHING = 5  # time has passed, and that is all
-
-
-class _Timer(NamedTuple):
-    at: float
-    order: int
-    what: _What
-    site: SiteNumber = NO_SITE
-    throttle: Throttle | None = None
-    visit: Visit | None = None
-
-
 class Schedule:
     """The sites of one local frontier and their timers."""
 
-    def __init__(self, *, pages: Pages, sites: Sites, politeness: Politeness) -> None:
+    def __init__(self, *, pages: Pages, sites: Sites, politeness: Politeness, names: Names) -> None:
         self._heaps = pages.heaps
         counts: Any = pages.heaps.arrays.counts
         self._counts: memoryview[int] = memoryview(counts)  # its elements are read at a third of what the array's cost
         self._politeness = politeness
+        self._sites = sites
+        self._names = names
         self._site = sites.__getitem__
         self._found = pages.seen.arrays.found  # by site: how many pages are known
         self._due = pages.due
         self.throttles = Throttles(politeness)
-        self._timers: list[_Timer] = []
+        self._timers: list[Timer] = []
         self._order = 0
         self._errands: deque[SiteNumber] = deque()  # ready sites that have an errand
         self._aside: set[SiteNumber] = set()
@@ -102,7 +86,9 @@ class Schedule:
         """Will nothing happen by itself?"""
         if self.busy or self.ready or self._errands or self._due.waiting or self._held or self._parked():
             return False
-        return not any(timer.what is _What.SITE and self._has_work(timer.site) for timer in self._timers)
+        if self._names.asking:
+            return False
+        return not any(timer.what is What.SITE and self._has_work(timer.site) for timer in self._timers)
 
     def _has_work(self, number: SiteNumber) -> bool:
         """Is there something to visit a site for? The end of a rest changes nothing where there is not."""
@@ -122,8 +108,10 @@ class Schedule:
 
     # A visit.
 
-    def begin(self, now: float) -> Visit | None:
-        """A visit that may begin now, to the best site that is ready, or None."""
+    def begin(self, now: float, *, asks: bool = False) -> Visit | None:
+        """A visit that may begin now, to the best site that is ready, or None; None too where the name of a site is to
+        be asked for first, by whoever `asks`.
+        """
         self._advance(now)
         if now < self._not_before:
             return None
@@ -134,9 +122,12 @@ class Schedule:
                     return None
                 continue
             site = self._site(number)
-            if site.next_visit > now and not site.visited:  # it asked for a pause in a run before
-                self._rest(site, now)
-                continue
+            if not site.visited:
+                if site.next_visit > now:  # it asked for a pause in a run before
+                    self._rest(site, now)
+                    continue
+                if asks and self._names.put_off(site):
+                    return None
             if (site.held or site.set_aside) and not site.errands:
                 self._dormant.add(number)
                 continue
@@ -159,31 +150,60 @@ class Schedule:
         throttle.begin(visit, visit.gap)
         return visit
 
+    def named(self, site: Site, now: float) -> None:
+        """The name of a site was asked for: it may be visited, if it has pages."""
+        self._rest(site, now)
+
     def enter(self, visit: Visit, address: str, now: float) -> bool:
         """The site's address is known: is there a place for it? If not the visit is over, and the site waits for
         one.
         """
         throttle = self.throttles.of_address(address)
-        if not throttle.free(now):
+        network = throttle.within
+        if not throttle.free(now) or (network is not None and not network.free(now)):
             if visit.errand is not None:
                 visit.site.errands.insert(0, visit.errand)
             visit.site.visited = visit.site.address != ""
             self._end(visit, now)
-            self._park(visit.site, throttle, now)
+            if network is None:
+                self._park(visit.site, throttle, now)
+            else:
+                self._turn_away(visit.site, address, throttle, network, now)
             return False
         visit.address = address
         visit.address_throttle = throttle
+        visit.spaced = visit.gap > 0
         throttle.begin(visit, visit.gap)
-        if visit.gap > 0:
-            self._at(now + _CONFIRMED_AFTER, _What.CONFIRM, visit=visit)
+        if network is not None:
+            visit.network_throttle = network
+            visit.spaced = visit.spaced or self._politeness.network_gap > 0
+            network.begin(visit, self._politeness.network_gap)
+            visit.site.network = ""
+        if visit.spaced:
+            self._at(now + _CONFIRMED_AFTER, What.CONFIRM, visit=visit)
         return True
 
+    def _turn_away(self, site: Site, address: str, throttle: Throttle, network: Throttle, now: float) -> None:
+        """There is no place for a site in its network, or none at its address: it waits there. The place that it did
+        not use at the other is for the next who waits.
+        """
+        full, free = (throttle, network) if network.free(now) else (network, throttle)
+        self._park(site, full, now)
+        self._wake(free, now)
+        waits_at = network_of(address) if full is network else ""
+        if site.network != waits_at:  # for who asks why it is not visited
+            site.network = waits_at
+            self._sites.changed.add(site.number)
+
     def answered(self, visit: Visit, now: float) -> None:
-        """The server has taken the connection: the next one to its domain or address is a gap away."""
+        """The server has taken the connection: the next one to its domain, address or network is a gap away."""
         for throttle in (visit.domain_throttle, visit.address_throttle):
             if throttle is not None:
                 throttle.confirm(visit, now, visit.gap)
                 self._wake_later(throttle, now)
+        if visit.network_throttle is not None:
+            visit.network_throttle.confirm(visit, now, self._politeness.network_gap)
+            self._wake_later(visit.network_throttle, now)
 
     def decide(self, visit: Visit) -> float:
         """How long the site rests behind a visit: for its wait, or for a longer pause. It is decided once, and written
@@ -223,6 +243,9 @@ class Schedule:
         if wait:
             site.next_visit = max(site.next_visit, now + wait + self._politeness.margin)
             self.throttles.not_opened_before(site.domain, site.address, now + wait / 4 + self._politeness.margin)
+        if self._politeness.network_gap:
+            until = now + self._politeness.network_gap + self._politeness.margin
+            self.throttles.network_not_opened_before(site.address, until)
         self.take_back(site, now)
 
     def resume_all(
@@ -264,32 +287,37 @@ class Schedule:
                 ready[number] = False
                 self.waiting += 1
                 self._order += 1
-                timers.append(_Timer(until, self._order, _What.SITE, number))
+                timers.append(Timer(until, self._order, What.SITE, number))
         heapq.heapify(timers)
         return numbers, untils
 
     def hold_back(self, now: float) -> None:
-        """Begin nothing for the shortest wait there is: the run before may have visited any site just now."""
-        wait = shortest_wait(self._politeness)
+        """Begin nothing for the shortest wait there is: the run before may have visited any site just now, in any
+        network.
+        """
+        wait = quiet_time(self._politeness)
         if wait:
             self._not_before = now + wait + self._politeness.margin
-            self._at(self._not_before, _What.NOTHING)
+            self._at(self._not_before, What.NOTHING)
 
     def forget(self, number: SiteNumber) -> None:
         """A site that waits for a place is not ours any more."""
         self._heaps.set_unready(number)
         self._dormant.discard(number)
+        self._names.forget(number)
         if number in self._errands:
             self._errands.remove(number)
         self.throttles.forget(number)
 
     def kept(self) -> set[SiteNumber]:
-        """Sites that must stay where they are: somebody visits them, or waits for what they bring or are brought."""
-        return {*self.under_way, *self._errands, *self._held}
+        """Sites that must stay where they are: somebody visits them, asks for their names, or waits for what they bring
+        or are brought.
+        """
+        return {*self.under_way, *self._errands, *self._held, *self._names.asking}
 
     def put_away(self, gone: set[SiteNumber]) -> None:
         """Sites are here no more, nor what they waited for."""
-        timers = [timer for timer in self._timers if timer.what is not _What.SITE or timer.site not in gone]
+        timers = [timer for timer in self._timers if timer.what is not What.SITE or timer.site not in gone]
         self.waiting -= len(self._timers) - len(timers)
         self._timers = timers
         heapq.heapify(self._timers)
@@ -334,13 +362,13 @@ class Schedule:
         """A site is not set aside any more; it is ready again once it is hastened."""
         site.set_aside = False
         self._aside.discard(site.number)
-        self._at(site.next_visit, _What.SITE, site=site.number)
+        self._at(site.next_visit, What.SITE, site=site.number)
         self.waiting += 1
 
     def hasten(self, rested: dict[SiteNumber, float], now: float) -> None:
         """Let sites rest no longer than until then, by their numbers; those that do not rest are left as they are."""
-        resting = {timer.site for timer in self._timers if timer.what is _What.SITE and timer.site in rested}
-        self._timers = [timer for timer in self._timers if timer.what is not _What.SITE or timer.site not in resting]
+        resting = {timer.site for timer in self._timers if timer.what is What.SITE and timer.site in rested}
+        self._timers = [timer for timer in self._timers if timer.what is not What.SITE or timer.site not in resting]
         heapq.heapify(self._timers)
         for number, at in rested.items():
             site = self._site(number)
@@ -398,14 +426,14 @@ class Schedule:
     def _at(
         self,
         at: float,
-        what: _What,
+        what: What,
         *,
         site: SiteNumber = NO_SITE,
         throttle: Throttle | None = None,
         visit: Visit | None = None,
     ) -> None:
         self._order += 1
-        heapq.heappush(self._timers, _Timer(at, self._order, what, site, throttle, visit))
+        heapq.heappush(self._timers, Timer(at, self._order, what, site, throttle, visit))
 
     def _advance(self, now: float) -> None:
         """Do what is due."""
@@ -418,13 +446,13 @@ class Schedule:
         timers = self._timers
         while timers and timers[0].at <= now:
             timer = heapq.heappop(timers)
-            if timer.what is _What.SITE:
+            if timer.what is What.SITE:
                 self.waiting -= 1
                 self._rest(self._site(timer.site), now)  # it may have got a longer pause since
             elif timer.throttle is not None:
                 timer.throttle.woken_at = NEVER
                 self._wake(timer.throttle, now)
-            elif timer.visit is not None and timer.what is _What.FREE:
+            elif timer.visit is not None and timer.what is What.FREE:
                 self._free(timer.visit, now)
             elif timer.visit is not None and not timer.visit.over:
                 self.answered(timer.visit, now)
@@ -433,7 +461,7 @@ class Schedule:
         """Make a site ready when its wait is over."""
         if site.next_visit > now:
             self.waiting += 1
-            self._at(site.next_visit, _What.SITE, site=site.number)
+            self._at(site.next_visit, What.SITE, site=site.number)
         else:
             self._make_ready(site)
 
@@ -456,8 +484,8 @@ class Schedule:
         visit.over = True
         self.busy -= 1
         self.under_way.discard(visit.site.number)
-        if visit.address and visit.gap and self._politeness.margin:
-            self._at(now + self._politeness.margin, _What.FREE, visit=visit)
+        if visit.spaced and self._politeness.margin:
+            self._at(now + self._politeness.margin, What.FREE, visit=visit)
         else:
             self._free(visit, now)
 
@@ -468,6 +496,9 @@ class Schedule:
             if throttle is not None:
                 throttle.end(visit, now, gap)
                 self._wake(throttle, now)
+        if visit.network_throttle is not None:
+            visit.network_throttle.end(visit, now, self._politeness.network_gap)
+            self._wake(visit.network_throttle, now)
 
     def _parked(self) -> bool:
         """Does a site wait for a place?"""
@@ -488,7 +519,7 @@ class Schedule:
     def _wake_later(self, throttle: Throttle, now: float) -> None:
         if throttle.parked and now < throttle.opens_at < throttle.woken_at:
             throttle.woken_at = throttle.opens_at
-            self._at(throttle.opens_at, _What.WAKE, throttle=throttle)
+            self._at(throttle.opens_at, What.WAKE, throttle=throttle)
 
     def _last_resort(self, now: float) -> bool:
         """Nothing is under way and nothing will happen by itself: wake what is parked."""

@@ -20,6 +20,7 @@ class Site:
     __slots__ = (
         "address",
         "crawl_delay",
+        "denied_at",
         "domain",
         "errands",
         "failures",
@@ -28,6 +29,8 @@ class Site:
         "host",
         "jar",
         "name",
+        "named",
+        "network",
         "next_visit",
         "number",
         "robots",
@@ -50,6 +53,9 @@ class Site:
         self.next_visit = 0.0  # monotonic
         self.took = 0.0  # the last download
         self.address = ""  # of the last visit
+        self.network = ""  # in which it waits for a place
+        self.named = False  # its name was asked for before the first visit
+        self.denied_at = 0.0  # wall time when there was no such name
         self.crawl_delay: float | None = None  # as far as it is obeyed
         self.fetched = 0
         self.failures = 0  # visits in a row that did not reach it
@@ -67,11 +73,11 @@ class Site:
     def __repr__(self) -> str:
         return f"Site({self.number} {self.name}, {self.fetched} fetched, {self.failures} failures)"
 
-    def memory(self, wall_offset: float) -> bytes:
-        """What must outlive a restart, beside cookies; `wall_offset` is wall time less monotonic time."""
+    def memory(self, now: float, wall: float) -> bytes:
+        """What must outlive a restart, beside cookies; it is now by the monotonic clock, and by the wall clock."""
         return _encode(
             SiteMemory(
-                self.next_visit + wall_offset,
+                self.next_visit - now + wall,
                 self.took,
                 self.address,
                 self.fetched,
@@ -80,7 +86,10 @@ class Site:
                 self.set_aside,
                 self.second_chance,
                 self.tls,
+                max(0.0, self.next_visit - now),
                 {},
+                self.denied_at,
+                self.network,
             )
         )
 
@@ -91,12 +100,13 @@ class Site:
         self.jar.changed = False
         return _encode(self.jar.cookies)
 
-    def remember(self, data: bytes, wall_offset: float) -> None:
+    def remember(self, data: bytes, now: float, wall: float) -> None:
         """Take up where an earlier run left off."""
         memory = decoded(data)
-        self.next_visit = memory.next_visit - wall_offset
+        self.next_visit = now + memory.left(wall)
         self.took = memory.took
-        self.visited = True
+        self.visited = not (memory.network or memory.denied_at) or memory.address != ""
+        self.denied_at = memory.denied_at
         self.address = memory.address
         self.fetched = memory.fetched
         self.failures = memory.failures

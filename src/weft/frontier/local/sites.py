@@ -14,7 +14,7 @@ import numpy as np
 
 from weft.compiled import reserve
 from weft.errors import WeftError
-from weft.frontier.durable.memory import decoded
+from weft.frontier.durable.memory import ASK_AGAIN, decoded
 from weft.frontier.durable.records import Commit
 from weft.frontier.local.holdings import Holdings
 from weft.frontier.local.seen import Seen
@@ -53,6 +53,9 @@ class Sites:
         self._memories: dict[int, bytes] = {}
         self._next_visit = np.empty(0)
         self._out_of_reach: set[int] = set()
+        self.dead: dict[SiteNumber, float] = {}  # by number: wall time when there was no such name
+        # Whether a link of a kind and depth to one of these is refused.
+        self.leads_nowhere: Callable[[SiteNumber, int, int], bool] = lambda _number, _kind, _depth: True
         self._answered: list[SiteNumber] = []
         self.asked: dict[str, float] = {}  # pauses that are not in the log: by name, until which wall time
         self.wall_offset = 0.0
@@ -119,7 +122,7 @@ class Sites:
             site = self._made[number] = Site(number, name, self._scope.overrides.of(name))
             memory = self._memories.pop(number, None)
             if memory is not None:
-                site.remember(memory, 0.0)
+                site.remember(memory, 0.0, 0.0)
                 site.next_visit = float(self._next_visit[number])
                 self._out_of_reach.discard(number)
             self.on_made(site)
@@ -154,6 +157,19 @@ class Sites:
                     break
         return list(found.values())
 
+    def mark_dead(self, site: Site, wall: float) -> None:
+        """There is no such name, as of this time of day."""
+        site.denied_at = self.dead[site.number] = wall
+        self.changed.add(site.number)
+
+    def revive(self, number: SiteNumber) -> None:
+        """A site that was dead is one as any other, of which nothing is known."""
+        del self.dead[number]
+        site = self[number]
+        site.denied_at = ASK_AGAIN
+        site.named = site.visited = False
+        self.changed.add(number)
+
     def strike(self, site: Site) -> None:
         """A page of a site could not be read without harm; after a few of them the site is left alone."""
         site.strikes += 1
@@ -168,6 +184,7 @@ class Sites:
         self._made.pop(number, None)
         self._memories.pop(number, None)
         self._out_of_reach.discard(number)
+        self.dead.pop(number, None)
         self.changed.discard(number)  # it may have been looked at, in vain, since the last commit
         self._left.append(number)
 
@@ -182,6 +199,7 @@ class Sites:
         self._made.pop(number, None)
         self._memories.pop(number, None)
         self._out_of_reach.discard(number)
+        self.dead.pop(number, None)
         if number in self._answered:
             self._answered.remove(number)
         self._seen.arrays.found[number] = 0
@@ -199,10 +217,10 @@ class Sites:
                 changed[site.name] = where
         return changed
 
-    def pack(self, commit: Commit, wall_offset: float) -> None:
+    def pack(self, commit: Commit, now: float, wall: float) -> None:
         """Write down what changed since the last commit."""
         commit.sites, self._new = self._new, []
-        commit.states = [(number, self._made[number].memory(wall_offset)) for number in self.changed]
+        commit.states = [(number, self._made[number].memory(now, wall)) for number in self.changed]
         jars = ((number, self._made[number].new_cookies()) for number in self.changed)
         commit.jars = [(number, jar) for number, jar in jars if jar is not None]
         commit.left = self._left
@@ -233,9 +251,9 @@ class Sites:
             most[: len(names)] = [self._scope.most_pages(name) for name in names]
         add_sites(self._heaps.arrays, len(names))
 
-    def restore(self, states: dict[int, bytes], wall_offset: float) -> Iterator[Resting]:
-        """Put back what was remembered of sites: each of them, and whether and when it may be visited. What the
-        schedule makes of that comes back by `rest`.
+    def restore(self, states: dict[int, bytes], now: float, wall: float) -> Iterator[Resting]:
+        """Put back what was remembered of sites, as it is now by the monotonic clock and by the wall clock: each of
+        them, and whether and when it may be visited. What the schedule makes of that comes back by `rest`.
         """
         self._memories = states
         self._next_visit = np.zeros(len(self.names))
@@ -245,7 +263,9 @@ class Sites:
                 self._out_of_reach.add(number)
             elif memory.fetched and len(self._answered) < _ANSWERED:
                 self._answered.append(SiteNumber(number))
-            next_visit = memory.next_visit - wall_offset
+            if memory.denied_at > 0:
+                self.dead[SiteNumber(number)] = memory.denied_at
+            next_visit = now + memory.left(wall)
             if self.asked and (until := self.asked.get(self.names[number])) is not None:
                 next_visit = max(next_visit, until - self.wall_offset)
             yield Resting(SiteNumber(number), next_visit, memory.took, memory.address, memory.set_aside)

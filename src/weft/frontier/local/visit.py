@@ -18,6 +18,7 @@ class Visit:
         "domain_throttle",
         "errand",
         "gap",
+        "network_throttle",
         "number",
         "over",
         "pages",
@@ -25,6 +26,7 @@ class Visit:
         "rest",
         "scheme",
         "site",
+        "spaced",
         "took",
     )
 
@@ -35,12 +37,14 @@ class Visit:
         self.gap = gap  # between openings at its domain and address
         self.scheme = ""  # of its first page: one connection has one scheme
         self.address = ""  # "" until the visit has entered
+        self.spaced = False  # a gap is kept behind its opening, at its domain, address or network
         self.pages = 0  # turns given
         self.took = 0.0  # seconds that its last download took
         self.pause = 0.0  # what the server, or its failure, asks for beside the wait
         self.rest: float | None = None  # seconds that the site rests behind it, once that is decided
         self.domain_throttle: Throttle | None = None
         self.address_throttle: Throttle | None = None
+        self.network_throttle: Throttle | None = None  # None where networks have no limits
         self.over = False
 
     def __repr__(self) -> str:

@@ -34,6 +34,15 @@ class Address(NamedTuple):
         return urlunsplit(parts._replace(netloc=f"{name}@{host}" if name else host, query=query))
 
 
+def is_address(text: str) -> bool:
+    """Is a text meant as an address, and not as a directory?
+
+    >>> is_address("postgresql://db.example/crawls"), is_address("env:WEFT"), is_address("crawls/first")
+    (True, True, False)
+    """
+    return text.startswith(("postgresql:", "postgres:", ENVIRONMENT))
+
+
 def complaint(text: str) -> str:
     """What is wrong with an address; nothing: it is good.
 

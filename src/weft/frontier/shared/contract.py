@@ -5,7 +5,8 @@ what hands over (`HandingOver`). Every implementation must pass `tests/contract`
 
 A worker sends a report about once a second, and gets its orders. Everything between workers goes this way: sites are
 checked out and in, links find the worker that holds their site, addresses are lent, and the operator is heard. The
-unit of check-out is the *group*: all sites of one registered domain, because they share limits.
+unit of check-out is the *group*: all sites of one registered domain, because they share limits. Where networks have
+limits, what is lent is a network: it comes and goes by the same words, under its own name (`politeness.lent_as`).
 
 What a report says is of two kinds. A *batch* is part of the worker's own commit, is numbered, and is applied exactly
 once however often it is sent. The rest is how things stand at the moment, and may be lost. What a worker is given comes
@@ -245,6 +246,7 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     clean: bool  # it had stopped by itself
     at: float  # wall time of the machine that made the parcels: it does not run since this
     rests: dict[str, float]  # addresses, each with the seconds until it may be visited
+    unwritten: float = 0.0  # the same for every other that is lent to it: it may have been there, and not written so
     pages: int  # fetched
     statistics: bytes
 
@@ -303,7 +305,14 @@ class Exchanging(Protocol):
 
 
 class Operating(Protocol):
-    """What the operator does, by commands."""
+    """What the operator does, by commands. Who runs workers is a node (`nodes.py`): where workers are spoken of, those
+    of this node are meant.
+    """
+
+    @property
+    def first(self) -> int:
+        """The number of this node's first worker; the others follow."""
+        ...
 
     def prepare(self, workers: int, limits: Limits, *, speed: str | None = None, watched: bool = False) -> None:
         """A run begins with so many workers; a speed that was set before holds unless another is given than to the
@@ -373,8 +382,8 @@ class Operating(Protocol):
         """How the crawl stands."""
         ...
 
-    def workers(self) -> list[WorkerState]:
-        """How every worker stands, by number."""
+    def workers(self, *, everywhere: bool = False) -> list[WorkerState]:
+        """How every worker of this node stands, by number; `everywhere`: those of all nodes."""
         ...
 
     def lists(self) -> Lists:

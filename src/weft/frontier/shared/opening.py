@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from weft.clock import Clock
 from weft.disk import replace_file, writing
 from weft.errors import UsageError, WeftError
 from weft.frontier.shared.address import ENVIRONMENT, Address, address_in
 from weft.frontier.shared.contract import Remains, SharedFrontier
+from weft.frontier.shared.nodes import NodesFrontier
 from weft.frontier.shared.sqlite import SqliteFrontier
 from weft.frontier.shared.sqlite_file import FILE, PATIENCE, files_of
 from weft.settings import load_toml
@@ -36,8 +39,13 @@ __all__ = [
     "make_cluster",
     "make_private",
     "name_of",
+    "node_of",
+    "nodes_of",
+    "note_node",
+    "open_cluster",
     "open_frontier",
     "remove_frontier",
+    "upgrade_cluster",
 ]
 _ID = "frontier.id"  # in the directory of a crawl whose frontier is in a database
 
@@ -54,7 +62,8 @@ class Cluster(NamedTuple):
 def create_frontier(
     place: Path, *, by_size: bool, seeds: Iterable[str], remains: Remains | None = None, home: Path | None = None
 ) -> None:
-    """Make a global frontier: before any worker starts. It is there when it is complete.
+    """Make a global frontier: before any worker starts. It is there when it is complete. A database also gets the
+    settings of the crawl, for other nodes.
 
     `home` is the directory of the crawl, where a file is made elsewhere first. A database has no elsewhere: what is
     there of this crawl is replaced, in one step.
@@ -63,7 +72,11 @@ def create_frontier(
     if address is None:
         SqliteFrontier.create(place / FILE, by_size=by_size, seeds=seeds, remains=remains)
     else:
-        _implementation().create(address, _drawn(home or place), by_size=by_size, seeds=seeds, remains=remains)
+        at = home or place
+        settings = (at / "crawl.toml").read_text(encoding="utf-8")
+        crawl, node = _drawn(at), _identity(at)[1] or 0
+        make = _making().create
+        make(address, crawl, by_size=by_size, seeds=seeds, remains=remains, node=node, settings=settings)
 
 
 def frontier_exists(place: Path) -> bool:
@@ -71,7 +84,7 @@ def frontier_exists(place: Path) -> bool:
     address, crawl = _address(place), _id(place)
     if address is None:
         return (place / FILE).exists()
-    return bool(crawl) and _implementation().exists(address, crawl)
+    return bool(crawl) and _making().exists(address, crawl)
 
 
 def open_frontier(
@@ -81,11 +94,31 @@ def open_frontier(
     address = _address(place)
     if address is None:
         return SqliteFrontier(place / FILE, clock, patience=patience, read_only=read_only)
-    return _implementation()(address, _id(place), patience=patience, read_only=read_only)
+    crawl, node = _identity(place)
+    return _implementation()(address, crawl, node=node or 0, patience=patience, read_only=read_only)
 
 
-def check_frontier(place: Path, address: str) -> None:
-    """May a crawl be run in a directory with its global frontier at an address? Nothing is changed; "" is a file."""
+def open_cluster(address: str, crawl: str = "", *, patience: float = PATIENCE) -> PostgresFrontier:
+    """Open the global frontier at an address, as who is no node."""
+    return _implementation()(address_in(_revealed(address)), crawl, node=None, patience=patience)
+
+
+def nodes_of(shared: SharedFrontier) -> NodesFrontier | None:
+    """The same, if several nodes can share it."""
+    return None if isinstance(shared, SqliteFrontier) else cast("NodesFrontier", shared)
+
+
+def note_node(place: Path, crawl: str, node: int) -> None:
+    """The directory is this node's."""
+    with writing(place / _ID):
+        place.mkdir(parents=True, exist_ok=True)
+        replace_file(place / _ID, f"{crawl} {node}\n".encode())
+
+
+def check_frontier(place: Path, address: str, joins: str = "") -> None:
+    """May a crawl be run in a directory with its global frontier at an address? Nothing is changed; "" is a file.
+    `joins` is the crawl that is joined there.
+    """
     known = _written(place)
     if (place / "crawl.toml").exists() and bool(known) != bool(address):
         raise UsageError(
@@ -95,14 +128,16 @@ def check_frontier(place: Path, address: str) -> None:
             if known
             else "go on without --frontier, or choose another --out",
         )
+    if joins and _id(place) not in ("", joins):
+        raise UsageError("this directory belongs to another crawl", where=str(place), todo="choose another --out")
     if address:
-        _implementation().check(address_in(_revealed(address)), _id(place))
+        _making().check(address_in(_revealed(address)), joins or _id(place))
 
 
 def make_cluster(address: str) -> Cluster:
     """Make the tables at an address, or bring them up to date; what is there already, and up to date, is refused."""
     place = address_in(_revealed(address))
-    made = _implementation().init(place)
+    made = _making().init(place)
     if not made.steps:
         raise UsageError(
             "the tables are there already, and up to date",
@@ -112,11 +147,22 @@ def make_cluster(address: str) -> Cluster:
     return Cluster(place.shown, place.schema, made.schema, made.steps)
 
 
+def upgrade_cluster(address: str, *, wait: float, clock: Clock, say: Callable[[str], None]) -> list[str]:
+    """Have the crawl at an address go on with this version of weft; the migrations that were applied."""
+    steps: list[str] = _making().upgrade(address_in(_revealed(address)), wait, clock, say)
+    return steps
+
+
 def remove_frontier(place: Path) -> None:
     """Remove what a database has of the crawl in a directory."""
-    address, crawl = _address(place), _id(place)
+    address, (crawl, node) = _address(place), _identity(place)
     if address is not None and crawl:
-        _implementation().remove(address, crawl)
+        _making().remove(address, crawl, node or 0)
+
+
+def node_of(place: Path) -> int | None:
+    """Which node of its crawl a directory is; None where it has not joined, or there are no nodes."""
+    return _identity(place)[1]
 
 
 def name_of(place: Path) -> str:
@@ -135,13 +181,25 @@ def make_private(place: Path) -> None:
 
 
 def _implementation() -> type[PostgresFrontier]:
-    try:
+    with _installed():
         from weft.frontier.shared.postgres import PostgresFrontier
+    return PostgresFrontier
+
+
+def _making() -> ModuleType:
+    with _installed():
+        from weft.frontier.shared import postgres_making
+    return postgres_making
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    try:
+        yield
     except ImportError as error:
         raise UsageError(
             f"PostgreSQL cannot be used: {error}", todo="install what it needs: pip install 'weft[postgres]'"
         ) from error
-    return PostgresFrontier
 
 
 def _address(place: Path) -> Address | None:
@@ -170,11 +228,17 @@ def _revealed(written: str) -> str:
 
 
 def _id(place: Path) -> str:
+    return _identity(place)[0]
+
+
+def _identity(place: Path) -> tuple[str, int | None]:
+    """Which crawl this is, "" where nothing says so; and which of its nodes, None where it has not joined."""
     try:
-        return (place / _ID).read_text(encoding="ascii").strip()
+        crawl, _, node = (place / _ID).read_text(encoding="ascii").strip().partition(" ")
+        return crawl, int(node) if node else None
     except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
+        return "", None
+    except (OSError, ValueError) as error:
         raise WeftError(f"which crawl this is cannot be read: {error}", where=str(place / _ID)) from error
 
 

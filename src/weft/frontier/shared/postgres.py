@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from weft.errors import WeftError
-from weft.frontier.shared import postgres_handover
+from weft.frontier.shared import postgres_handover, postgres_nodes
 from weft.frontier.shared.address import Address
-from weft.frontier.shared.blocks import message_in, pieces_in, unpacked
+from weft.frontier.shared.blocks import message_in, packed, pieces_in, unpacked
 from weft.frontier.shared.contract import (
     BEING_CRAWLED,
     CRAWLED,
@@ -32,134 +32,74 @@ from weft.frontier.shared.contract import (
     Message,
     Orders,
     Parcel,
-    Remains,
     Report,
     Restart,
     WorkerState,
 )
+from weft.frontier.shared.nodes import CONTRACT, PER_NODE, Keep, Lost, NodeState, Summons, other_contract
 from weft.frontier.shared.postgres_base import (
     Base,
-    Made,
     PostgresBase,
     do,
-    make_tables,
     row,
     rows,
-    tables_are_there,
     tables_fit,
 )
 from weft.frontier.shared.postgres_exchange import AlonePleaseError, exchanged
-from weft.frontier.shared.postgres_groups import bring_again, parcels_left, plant, rebuild, unread
+from weft.frontier.shared.postgres_groups import bring_again, plant, unread
+from weft.frontier.shared.postgres_making import PATIENCE
 from weft.urls import registered_domain, site_of
 
-PATIENCE = 60.0  # seconds that a transaction waits for others, and for the database to answer
 _RESTARTS_KEPT = 20
 _BAD = (WeftError, msgspec.MsgspecError, struct.error)  # what is said of bytes that cannot be read
 T = TypeVar("T")
 
 
 class PostgresFrontier:
-    """The global frontier of a crawl, whose tables are in one schema of a database, as one process has it open."""
+    """The global frontier of a crawl, whose tables are in one schema of a database, as one process has it open: for a
+    node, whose workers are meant where workers are spoken of, or for nobody in particular.
+    """
 
-    def __init__(self, address: Address, crawl: str, *, patience: float = PATIENCE, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        address: Address,
+        crawl: str,
+        *,
+        node: int | None = 0,
+        patience: float = PATIENCE,
+        read_only: bool = False,
+    ) -> None:
         self._base = PostgresBase(address, patience, read_only=read_only)
         self._where = address.shown
-        self._crawl = crawl  # which one it must be
+        self._crawl = crawl  # which one it must be; "": whichever is there
+        self.node = node
         self._base.check = self._check
 
     def __repr__(self) -> str:
         return f"PostgresFrontier({self._where})"
 
-    @classmethod
-    def create(
-        cls, address: Address, crawl: str, *, by_size: bool, seeds: Iterable[str], remains: Remains | None = None
-    ) -> None:
-        """Begin a crawl, whose tables are made where they are not there. It is there when it is complete."""
-        base = PostgresBase(address, PATIENCE)
-
-        def begin(held: Base) -> None:
-            do(held, "lock_crawl")
-            known = rows(held, "crawl_id")
-            if known and known[0][0] != crawl:
-                raise _other_crawl(address)
-            if known:
-                do(held, "remove_crawl")
-            do(held, "begin_crawl", id=crawl, by_size=by_size)
-            if remains is None:
-                plant(held, seeds)
-            else:
-                rebuild(held, seeds, remains)
-
-        try:
-            if not tables_are_there(base):
-                make_tables(base)
-            base.in_one_step(begin)
-        finally:
-            base.close()
-
-    @classmethod
-    def init(cls, address: Address) -> Made:
-        """Make the tables, or bring those of an earlier version up to date."""
-        base = PostgresBase(address, PATIENCE)
-        try:
-            return make_tables(base)
-        finally:
-            base.close()
-
-    @classmethod
-    def check(cls, address: Address, crawl: str) -> None:
-        """Does the database answer, and is it free for this crawl? Nothing is changed."""
-        base = PostgresBase(address, PATIENCE, read_only=True)
-        try:
-            if tables_are_there(base):
-                known = base.in_one_step(lambda held: rows(held, "crawl_id"))
-                if known and known[0][0] != crawl:
-                    raise _other_crawl(address)
-        finally:
-            base.close()
-
-    @classmethod
-    def remove(cls, address: Address, crawl: str) -> None:
-        """Remove a crawl, if it is this one; the tables stay, empty."""
-        base = PostgresBase(address, PATIENCE)
-
-        def work(held: Base) -> None:
-            do(held, "lock_crawl")
-            if rows(held, "crawl_id") == [(crawl,)]:
-                do(held, "remove_crawl")
-
-        try:
-            if tables_are_there(base):
-                base.in_one_step(work)
-        finally:
-            base.close()
-
-    @classmethod
-    def exists(cls, address: Address, crawl: str) -> bool:
-        """Was this crawl begun there?"""
-        base = PostgresBase(address, PATIENCE)
-        try:
-            return tables_are_there(base) and base.in_one_step(lambda held: rows(held, "crawl_id")) == [(crawl,)]
-        finally:
-            base.close()
-
     def close(self) -> None:
         """Give the connection back."""
         self._base.close()
 
+    @property
+    def first(self) -> int:
+        """The number of the node's first worker."""
+        return (self.node or 0) * PER_NODE
+
     # What a worker does.
 
     def begin(self, worker: int, lease: float = 0.0) -> Begun:
-        """A worker starts, or starts again."""
+        """A worker starts, or starts again. It is never alone: others may join at any time."""
 
         def work(base: Base) -> Begun:
             do(base, "lock_crawl")
+            postgres_nodes.check_found(base, worker // PER_NODE, self._where)
             found = rows(base, "begin_worker", worker=worker, lease=lease)
             if not found:
                 raise WeftError(f"there is no worker {worker} in this crawl", where=self._where)
-            (incarnation, applied), (count,) = found[0], row(base, "count_in_run")
-            alone = count == 1 and not parcels_left(base, worker)
-            return Begun(incarnation, applied, alone, row(base, "second_pass_now")[0])
+            ((incarnation, applied),) = found
+            return Begun(incarnation, applied, alone=False, second_pass=row(base, "second_pass_now")[0])
 
         return self._base.in_one_step(work)
 
@@ -185,22 +125,18 @@ class PostgresFrontier:
     # What the operator does.
 
     def prepare(self, workers: int, limits: Limits, *, speed: str | None = None, watched: bool = False) -> None:
-        """A run begins with so many workers; a speed that was set before holds unless another is given than to the
-        last run.
+        """A run of this node begins with so many workers. Where another node crawls it is part of that run, whose
+        limits and speed hold; else a speed that was set before holds unless another is given than to the last run.
         """
 
         def work(base: Base) -> None:
-            _resize(base, workers)
-            do(base, "begin_run")
-            do(base, "free_addresses", workers=workers)
-            do(
-                base,
-                "set_limits",
-                max_pages=limits.max_pages,
-                max_bytes=limits.max_bytes,
-                max_time=limits.max_time,
-                watched=watched,
-            )
+            postgres_nodes.enter(base, self._own, self._where, watched=watched)
+            self._resize(base, workers)
+            do(base, "begin_run", node=self._own)
+            do(base, "free_addresses", node=self._own, last=self.first + workers - 1)
+            if row(base, "others_run", node=self._own)[0]:
+                return
+            do(base, "set_limits", **msgspec.structs.asdict(limits))
             if speed is not None:
                 do(base, "give_speed", speed=speed)
 
@@ -208,13 +144,13 @@ class PostgresFrontier:
 
     def want_workers(self, count: int) -> None:
         """Have so many workers; whoever watches them starts or ends some."""
-        self._do("want_workers", count=count)
+        self._do("want_workers", count=count, node=self._own)
 
     def resize(self, workers: int) -> None:
         """So many workers belong to the run from now on; those above are told to leave."""
 
         def work(base: Base) -> None:
-            _resize(base, workers)
+            self._resize(base, workers)
             do(base, "nobody_idle")
 
         self._alone(work)
@@ -290,8 +226,8 @@ class PostgresFrontier:
         self._do("stop", why=why)
 
     def end(self, why: str) -> None:
-        """The run has ended."""
-        self._do("end", why=why)
+        """The run of this node has ended, and the crawl's where no other node crawls."""
+        self._do("end_run", why=why, node=self._own)
 
     def note_restart(self, restart: Restart) -> None:
         """Write down that a worker was started again, and why."""
@@ -309,12 +245,13 @@ class PostgresFrontier:
             *("by_size", "over", "paused", "speed", "workers", "wanted", "watched", "shared_among", "offered_by"),
             "restarted",
         )
-        (found,) = self._rows("state")
+        (found,) = self._rows("state", node=self.node)
         restarts = [Restart(*each) for each in self._rows("restarts")]
         return CrawlState(**dict(zip(names, found, strict=True)), restarts=restarts)
 
-    def workers(self) -> list[WorkerState]:
-        """How every worker stands, by number."""
+    def workers(self, *, everywhere: bool = False) -> list[WorkerState]:
+        """How every worker of this node stands, by number; `everywhere`: those of all nodes."""
+        found = self._rows("workers", node=None if everywhere else self.node)
         return [
             WorkerState(
                 number=number,
@@ -327,7 +264,7 @@ class PostgresFrontier:
                 statistics=unpacked(statistics),
                 lease=lease,
             )
-            for number, in_run, applied, version, pages, pending, heard, statistics, lease in self._rows("workers")
+            for number, in_run, applied, version, pages, pending, heard, statistics, lease in found
         ]
 
     def lists(self) -> Lists:
@@ -352,8 +289,10 @@ class PostgresFrontier:
         """Is a page here: with a group that nobody has checked out, or on its way to a worker?"""
         group = registered_domain(site_of(url))
         for holder, links, parcel in self._rows("group", name=group):
-            if holder is not None and any(_tells_of(url, message) for message in self._unread(holder, 0)):
-                return True
+            if holder is not None:
+                (taken,) = self._row("taken", worker=holder)
+                if any(_tells_of(url, message) for message in self._unread(holder, taken)):
+                    return True
             frames = [links or b"", *(block for (block,) in self._rows("waits_for", name=group))]
             if any(_tells_of(url, Message(notices=some)) for each in frames for _, some in pieces_in(each)):
                 return True
@@ -372,7 +311,7 @@ class PostgresFrontier:
 
     def surplus(self) -> list[int]:
         """Workers that belong to no run and still hold something."""
-        return [number for (number,) in self._rows("surplus")]
+        return [number for (number,) in self._rows("surplus", node=self._own)]
 
     def hand_over(self, worker: int, left: Left) -> list[str]:
         """Take back what a worker held, with what it knew, as one step; groups of which nothing is known any more."""
@@ -380,7 +319,7 @@ class PostgresFrontier:
 
     def handed_over(self) -> list[int]:
         """Workers whose groups were taken back, and whose logs may still have them."""
-        return [number for (number,) in self._rows("handed_over")]
+        return [number for (number,) in self._rows("handed_over", node=self._own)]
 
     def end_hand_over(self, worker: int) -> None:
         """The worker's log has them no more."""
@@ -388,7 +327,7 @@ class PostgresFrontier:
 
     def note_shared(self, workers: int) -> None:
         """Everything was handed over for so many workers."""
-        self._do("note_shared", workers=workers)
+        self._do("note_shared", workers=workers, node=self._own)
 
     def missing(self, worker: int, known: Iterable[str], taken: int) -> list[str]:
         """Groups that a worker holds, beside those it knows of and those in messages that it has not read."""
@@ -423,12 +362,85 @@ class PostgresFrontier:
             with suppress(*_BAD):
                 yield message_in(block)
 
+    # Nodes.
+
+    def settings(self) -> tuple[str, str, list[str]]:
+        """Which crawl this is, its settings without secrets as `crawl.toml` has them, and its seeds."""
+        crawl, settings, seeds = self._row("settings")
+        return crawl, unpacked(settings).decode(), unpacked(seeds).decode().split()
+
+    def note_settings(self, settings: str, seeds: list[str]) -> None:
+        """The settings of the crawl are others from now on."""
+        self._do("note_settings", settings=packed(settings.encode()), seeds=packed("\n".join(seeds).encode()))
+
+    def join(self, name: str) -> int:
+        """A node joins; its number."""
+        self.node = self._alone(lambda base: postgres_nodes.join(base, name))
+        return self.node
+
+    def nodes(self) -> list[NodeState]:
+        """How every node stands, by number."""
+        return [NodeState(**dict(zip(NodeState.__struct_fields__, each, strict=True))) for each in self._rows("nodes")]
+
+    def hear_node(self) -> Summons:
+        """The node is alive."""
+        found = self._rows("hear_node", node=self._own)
+        return Summons(*found[0]) if found else Summons()
+
+    def node_stands(self) -> Summons:
+        """How this node stands; it is not heard by that."""
+        found = self._rows("node_stands", node=self._own)
+        return Summons(*found[0]) if found else Summons()
+
+    def ask_to_leave(self, node: int) -> bool:
+        """Have a node leave; False where there is none of this number."""
+        return bool(self._rows("ask_to_leave", node=node))
+
+    def leave(self) -> None:
+        """The node has left: it has handed everything over."""
+        self._do("leave", node=self._own)
+
+    def kept(self, worker: int) -> int:
+        """As of which commit of a worker parcels are kept; 0: none are."""
+        return int(self._row("kept_number", worker=worker)[0])
+
+    def keep(self, keep: Keep) -> bool:
+        """Keep what a worker knows; False where something was kept meanwhile, or the node is lost: then it does not
+        count.
+        """
+        return postgres_nodes.keep(self._base.in_one_step, keep)
+
+    def lose(self, after: float, *, beyond: float, rest: float) -> list[Lost]:
+        """Give up other nodes that were silent for so many seconds. What they held can be checked out."""
+        silence = postgres_nodes.Silence(self.node, after, beyond)
+        if not self._rows("silent_now", **silence._asdict()):
+            return []
+        return self._alone(lambda base: postgres_nodes.lose(base, silence, rest))
+
     # Transactions.
+
+    @property
+    def _own(self) -> int:
+        if self.node is None:
+            raise WeftError(
+                "this is done for one node, and none is named", where=self._where, todo="give a node's directory"
+            )
+        return self.node
+
+    def _resize(self, base: Base, workers: int) -> None:
+        """So many workers of this node belong to the run."""
+        last = self.first + workers - 1
+        do(base, "add_workers", first=self.first, last=last)
+        do(base, "belong", node=self._own, workers=workers, last=last)
 
     def _check(self, base: Base) -> None:
         """Is it our crawl, in tables of this version?"""
-        tables_fit(base)
-        if rows(base, "crawl_id") != [(self._crawl,)]:
+        tables_fit(base, self._where)
+        known = rows(base, "crawl_id")
+        for (contract,) in rows(base, "contract"):
+            if contract != CONTRACT:
+                raise other_contract(contract, self._where)
+        if not known or self._crawl not in ("", known[0][0]):
             raise WeftError(
                 "the database has no such crawl, or another one",
                 where=self._where,
@@ -455,20 +467,6 @@ class PostgresFrontier:
 
     def _row(self, name: str, /, **values: Any) -> Any:
         return self._base.in_one_step(lambda base: row(base, name, **values))
-
-
-def _other_crawl(address: Address) -> WeftError:
-    return WeftError(
-        "another crawl is in this schema of the database",
-        where=address.shown,
-        todo="go on with that one in its own directory, or name another schema: postgresql://…?schema=name",
-    )
-
-
-def _resize(base: Base, workers: int) -> None:
-    """So many workers belong to the run."""
-    do(base, "add_workers", last=workers - 1)
-    do(base, "belong", workers=workers)
 
 
 def _tells_of(url: str, message: Message) -> bool:

@@ -47,17 +47,43 @@ select pg_advisory_xact_lock_shared('crawl'::regclass::oid::int, 1);
 
 -- name: begin_crawl
 -- A crawl begins.
-insert into crawl(id, by_size) values(%(id)s, %(by_size)s);
+insert into crawl(id, by_size, settings, seeds, contract)
+values(%(id)s, %(by_size)s, %(settings)s, %(seeds)s, %(contract)s);
+
+-- name: note_settings
+-- What a node needs to know of the crawl.
+update crawl set settings = %(settings)s, seeds = %(seeds)s;
+
+-- name: settings
+-- Which crawl this is, and what a node needs to know of it.
+select id, settings, seeds from crawl;
 
 -- name: crawl_id
 -- Which crawl this is.
 select id from crawl;
 
+-- name: contract
+-- By which contract workers talk to it.
+select contract from crawl;
+
+-- name: set_contract
+-- Workers talk by another contract from now on.
+update crawl set contract = %(contract)s;
+
+-- name: leases
+-- Workers that may visit at this moment.
+select number from workers where leased_until > clock_timestamp() order by number;
+
+-- name: go_on
+-- Nobody is told to stop any more.
+update crawl set stop = '', over = '';
+
 -- name: remove_crawl
 -- Everything of a crawl, before another begins.
 with a as (delete from groups), b as (delete from waiting), c as (delete from parcels), d as (delete from sites),
     e as (delete from workers), f as (delete from inboxes), g as (delete from inbox), h as (delete from addresses),
-    i as (delete from scope), j as (delete from rules), k as (delete from restarts)
+    i as (delete from scope), j as (delete from rules), k as (delete from restarts), l as (delete from nodes),
+    m as (delete from kept)
 delete from crawl;
 
 -- name: begin_worker
@@ -73,14 +99,6 @@ update workers set heard_at = clock_timestamp() where number = %(worker)s;
 -- name: second_pass_now
 -- How often sites that were set aside were let in again.
 select second_pass from crawl;
-
--- name: count_in_run
--- How many workers belong to the run.
-select count(*) from workers where in_run;
-
--- name: parcels_left
--- Is something known of groups that has not reached any worker?
-select exists (select 1 from groups where parcel is not null);
 
 -- name: held
 -- The groups of a worker.
@@ -209,14 +227,16 @@ select holder from addresses where address = %(address)s;
 update groups set holder = %(holder)s where name = %(name)s and holder = %(worker)s;
 
 -- name: settle
--- Messages that need not be kept.
-delete from inbox where worker = %(worker)s and number <= %(settled)s;
+-- Messages that need not be kept: the worker's log has them, and so do the parcels that others would go on with.
+delete from inbox where worker = %(worker)s and number <= least(%(settled)s,
+    (select kept_taken from workers where workers.number = %(worker)s));
 
 -- name: inbox
 -- Messages behind the last that was taken in, as many as have no more notices before them than one exchange brings.
 select number, message from (
     select number, message, sum(notices) over (order by number) - notices as before
-    from inbox where worker = %(worker)s and number > %(taken)s) as unread
+    from inbox where worker = %(worker)s and number > greatest(%(taken)s,
+        (select settled from workers where workers.number = %(worker)s))) as unread
 where before <= %(most)s order by number limit 1000;
 
 -- name: unread
@@ -264,7 +284,8 @@ update workers set allowance = %(allowance)s where number = %(worker)s;
 
 -- name: report
 -- How a worker stands; its lease is renewed, by the database's clock.
-update workers set applied = %(applied)s, taken = %(taken)s, version = version + 1, idle = %(idle)s,
+update workers set applied = %(applied)s, taken = %(taken)s, settled = greatest(settled, %(settled)s),
+    version = version + 1, idle = %(idle)s,
     starved = %(starved)s, aside = %(aside)s, pages = %(pages)s, bytes = %(amount)s, seconds = %(seconds)s,
     pending = %(pending)s, pages_rate = %(pages_rate)s, bytes_rate = %(bytes_rate)s, hungry = %(hungry)s,
     heard_at = clock_timestamp(), leased_until = clock_timestamp() + make_interval(secs => %(lease)s),
@@ -299,37 +320,46 @@ select coalesce(sum(bytes), 0), coalesce(max(seconds), 0) from workers;
 -- Why the run is over.
 update crawl set over = %(why)s;
 
+-- name: end_run
+-- A node's run has ended; the crawl's has, where no other node crawls.
+update crawl set over = %(why)s where not exists (
+    select 1 from workers where node <> %(node)s and in_run and leased_until > clock_timestamp());
+
 -- name: rates
 -- How fast each worker is, and would it be faster?
 select number, pages_rate, bytes_rate, hungry from workers where in_run or number = %(worker)s;
 
 -- name: add_workers
--- There are at least so many workers.
-with a as (insert into inboxes(worker) select generate_series(0, %(last)s) on conflict do nothing)
-insert into workers(number) select generate_series(0, %(last)s) on conflict do nothing;
+-- A node has at least these workers.
+with a as (insert into inboxes(worker) select generate_series(%(first)s::int, %(last)s::int) on conflict do nothing)
+insert into workers(number) select generate_series(%(first)s::int, %(last)s::int) on conflict do nothing;
 
 -- name: belong
 -- The first of them belong to the run.
-with a as (update workers set in_run = number < %(workers)s where in_run <> (number < %(workers)s))
-update crawl set workers = %(workers)s, wanted = %(workers)s;
+with a as (update workers set in_run = number <= %(last)s where node = %(node)s and in_run <> (number <= %(last)s))
+update nodes set workers = %(workers)s, wanted = %(workers)s where number = %(node)s;
 
 -- name: leave_out
 -- A worker belongs to the run no more, and is not listened to.
 update workers set in_run = false, incarnation = incarnation + 1 where number = %(worker)s;
 
 -- name: begin_run
--- A run begins: nobody has said anything yet.
-update workers set idle = false, starved = false, allowance = null, hungry = true;
+-- A run of a node begins: none of its workers has said anything yet.
+update workers set idle = false, starved = false, allowance = null, hungry = true where node = %(node)s;
 
 -- name: free_addresses
--- Addresses of workers that are no more are free, and nobody waits for any.
-update addresses set wanted = null, holder = case when holder >= %(workers)s then null else holder end
-where wanted is not null or holder >= %(workers)s;
+-- Addresses of a node's workers that are no more are free, and none of its workers waits for any.
+update addresses set wanted = case when wanted / 10000 = %(node)s then null else wanted end,
+    holder = case when holder > %(last)s and holder / 10000 = %(node)s then null else holder end
+where wanted / 10000 = %(node)s or (holder > %(last)s and holder / 10000 = %(node)s);
+
+-- name: others_run
+-- Does another node crawl at this moment?
+select exists (select 1 from workers where node <> %(node)s and in_run and leased_until > clock_timestamp());
 
 -- name: set_limits
 -- Where the run ends.
-update crawl set over = '', stop = '', max_pages = %(max_pages)s, max_bytes = %(max_bytes)s, max_time = %(max_time)s,
-    watched = %(watched)s;
+update crawl set over = '', stop = '', max_pages = %(max_pages)s, max_bytes = %(max_bytes)s, max_time = %(max_time)s;
 
 -- name: give_speed
 -- The target that a run is given, unless it is what the last one was given.
@@ -340,8 +370,8 @@ update crawl set speed = %(speed)s, given_speed = %(speed)s where given_speed <>
 update crawl set speed = %(speed)s;
 
 -- name: want_workers
--- How many workers there are to be.
-update crawl set wanted = %(count)s;
+-- How many workers a node is to have.
+update nodes set wanted = %(count)s where number = %(node)s;
 
 -- name: pause
 -- Have nothing fetched, or go on.
@@ -394,8 +424,11 @@ update crawl set restarted = restarted + 1;
 select worker, at, how, cause from restarts order by id;
 
 -- name: state
--- How the crawl stands.
-select by_size, over, paused, speed, workers, wanted, watched, shared_among, offered_by, restarted from crawl;
+-- How the crawl stands; workers of one node, or of all that are there.
+select by_size, over, paused, speed, coalesce(sum(workers), 0)::int, coalesce(sum(wanted), 0)::int,
+    coalesce(bool_or(watched), false), max(shared_among), offered_by, restarted
+from crawl left join nodes on number = %(node)s::int or (%(node)s::int is null and left_at is null and lost_at is null)
+group by only_one;
 
 -- name: restore_state
 -- How a crawl stood whose frontier is made anew.
@@ -408,7 +441,7 @@ select number, in_run, applied, version, pages, pending,
     case when heard_at is not null then greatest(0, extract(epoch from clock_timestamp() - heard_at))::float8 end,
     statistics,
     case when leased_until is not null then greatest(0, extract(epoch from leased_until - clock_timestamp()))::float8 end
-from workers order by number;
+from workers where node = %(node)s::int or %(node)s::int is null order by number;
 
 -- name: lists
 -- How many sites are in which list.
@@ -440,25 +473,30 @@ select url from scope order by number;
 
 -- name: surplus
 -- Workers that belong to no run and still hold something.
-select number from workers where not in_run and (exists (select 1 from groups where holder = workers.number)
-    or exists (select 1 from inbox where worker = workers.number)
-    or exists (select 1 from addresses where holder = workers.number or wanted = workers.number)) order by number;
+select number from workers where not in_run and node = %(node)s
+    and (exists (select 1 from groups where holder = workers.number)
+    or exists (select 1 from inbox where worker = workers.number) or exists
+    (select 1 from addresses where holder = workers.number or wanted = workers.number)) order by number;
 
 -- name: handed_over
 -- Workers whose groups were taken back, and whose logs may still have them.
-select number from workers where handed_over order by number;
+select number from workers where handed_over and node = %(node)s order by number;
 
 -- name: end_hand_over
 -- The worker's log has them no more.
 update workers set handed_over = false where number = %(worker)s;
 
 -- name: note_shared
--- Everything was handed over for so many workers.
-update crawl set shared_among = %(workers)s;
+-- Everything of a node was handed over for so many workers.
+update nodes set shared_among = %(workers)s where number = %(node)s;
 
 -- name: applied
 -- The last commit of a worker that was heard of.
 select applied from workers where number = %(worker)s;
+
+-- name: taken
+-- How far a worker has read its inbox.
+select taken from workers where number = %(worker)s;
 
 -- name: clear_inbox
 -- Nothing is sent to a worker any more.
@@ -496,8 +534,10 @@ update groups set holder = null where holder = %(worker)s returning name;
 delete from sites where worker = %(worker)s and list <> 2;
 
 -- name: return_addresses
--- Nobody has the addresses of a worker, and it waits for none.
-update addresses set holder = nullif(holder, %(worker)s), wanted = null
+-- Nobody has the addresses of a worker, and it waits for none. Those that it had may be left alone for some seconds.
+update addresses set holder = nullif(holder, %(worker)s), wanted = null,
+    not_before = case when holder = %(worker)s and %(unwritten)s > 0
+        then greatest(not_before, clock_timestamp() + make_interval(secs => %(unwritten)s)) else not_before end
 where holder = %(worker)s or wanted = %(worker)s;
 
 -- name: rest
@@ -539,3 +579,131 @@ select links from groups where links is not null union all select links from wai
 -- name: all_messages
 -- What is on its way.
 select message from inbox;
+
+-- Nodes.
+
+-- name: join
+-- A node that was not there before; its number.
+insert into nodes(number, name, version) select coalesce(max(number) + 1, 0), %(name)s, %(version)s from nodes
+returning number;
+
+-- name: enter
+-- A node's run begins.
+insert into nodes(number, name, version, watched, heard_at)
+values(%(node)s, %(name)s, %(version)s, %(watched)s, clock_timestamp())
+on conflict(number) do update set name = excluded.name, version = excluded.version, watched = excluded.watched,
+    heard_at = clock_timestamp(), left_at = null, leaving = false;
+
+-- name: others
+-- Nodes that may have something of the crawl, but for one.
+select number from nodes where number <> %(node)s and left_at is null and lost_at is null order by number;
+
+-- name: hear_node
+-- A node is alive; is it to leave, and does it count as lost?
+update nodes set heard_at = clock_timestamp() where number = %(node)s returning leaving, lost_at is not null;
+
+-- name: node_stands
+-- Is a node to leave, and does it count as lost?
+select leaving, lost_at is not null from nodes where number = %(node)s;
+
+-- name: ask_to_leave
+-- A node is to leave.
+update nodes set leaving = true where number = %(node)s and left_at is null and lost_at is null returning number;
+
+-- name: leave
+-- A node has left: it holds nothing.
+update nodes set left_at = clock_timestamp(), leaving = false, workers = 0, wanted = 0 where number = %(node)s;
+
+-- name: nodes
+-- How every node stands; times are seconds ago, by the database's clock.
+select number, name, version, workers, extract(epoch from clock_timestamp() - joined_at)::float8,
+    greatest(0, extract(epoch from clock_timestamp() - greatest(heard_at,
+        (select max(workers.heard_at) from workers where node = nodes.number))))::float8,
+    extract(epoch from clock_timestamp() - left_at)::float8, extract(epoch from clock_timestamp() - lost_at)::float8,
+    (select coalesce(sum(pages), 0)::bigint from workers where node = nodes.number),
+    (select count(*) from groups join workers on holder = workers.number where node = nodes.number),
+    exists (select 1 from workers where node = nodes.number and in_run and leased_until > clock_timestamp())
+from nodes order by number;
+
+-- name: kept_number
+-- As of which commit of a worker parcels are kept; of a node that is lost, as long as it has not come back.
+select kept_number from workers where number = %(worker)s;
+
+-- name: drop_kept
+-- What an interrupted round left, what a later round has, and what the worker holds no more.
+delete from kept using workers where workers.number = %(worker)s and kept.worker = %(worker)s and (
+    kept.number > kept_number
+    or exists (select 1 from kept as later where later.worker = %(worker)s and later.grp = kept.grp
+        and later.number > kept.number and later.number <= kept_number)
+    or not exists (select 1 from groups where name = kept.grp and holder = %(worker)s));
+
+-- name: put_kept
+-- Parcels of a round, unless another one came between.
+insert into kept(worker, number, grp, pending, content)
+select %(worker)s, %(number)s, grp, pending, content
+from unnest(%(groups)s::text[], %(pending)s::int[], %(contents)s::bytea[]) as given(grp, pending, content)
+where exists (select 1 from workers where workers.number = %(worker)s and kept_number = %(since)s);
+
+-- name: drop_round
+-- A round that does not count.
+delete from kept where worker = %(worker)s and number = %(number)s;
+
+-- name: end_round
+-- The round is complete, and counts; unless another one came between, or the node is lost.
+update workers set kept_number = %(number)s, kept_taken = %(taken)s, kept_pages = %(pages)s,
+    kept_statistics = %(statistics)s, kept_batches = %(batches)s
+from nodes where nodes.number = workers.node and lost_at is null and workers.number = %(worker)s
+    and kept_number = %(since)s returning workers.number;
+
+-- name: forget_kept
+-- A worker holds nothing: that is what is kept of it.
+with a as (delete from kept where worker = %(worker)s)
+update workers set kept_number = %(number)s, kept_taken = %(taken)s, kept_pages = %(pages)s,
+    kept_statistics = %(statistics)s, kept_batches = '' where number = %(worker)s;
+
+-- name: silent_now
+-- Is there another node that was not heard for so many seconds, and so on? Nothing is locked.
+select number from nodes where left_at is null and lost_at is null and number is distinct from %(node)s::int
+    and coalesce(greatest(heard_at, (select max(workers.heard_at) from workers where node = nodes.number)), joined_at)
+        < clock_timestamp() - make_interval(secs => %(after)s)
+    and not exists (select 1 from workers where node = nodes.number
+        and leased_until > clock_timestamp() - make_interval(secs => %(beyond)s))
+limit 1;
+
+-- name: silent
+-- Other nodes that were not heard for so many seconds, and whose workers' leases ended so many seconds ago.
+select number, name from nodes where left_at is null and lost_at is null and number is distinct from %(node)s::int
+    and coalesce(greatest(heard_at, (select max(workers.heard_at) from workers where node = nodes.number)), joined_at)
+        < clock_timestamp() - make_interval(secs => %(after)s)
+    and not exists (select 1 from workers where node = nodes.number
+        and leased_until > clock_timestamp() - make_interval(secs => %(beyond)s))
+order by number for update;
+
+-- name: workers_of
+-- What is kept of the workers of a node.
+select number, applied, kept_number, kept_taken, kept_pages, kept_statistics, kept_batches,
+    extract(epoch from clock_timestamp())::float8
+from workers where node = %(node)s order by number;
+
+-- name: kept
+-- The parcels that count of a worker, of the groups that it holds.
+select distinct on (grp) grp, pending, content from kept join groups on name = grp and holder = %(worker)s
+where worker = %(worker)s and number <= %(number)s order by grp, number desc;
+
+-- name: count_held
+-- How many groups a worker holds.
+select count(*)::int from groups where holder = %(worker)s;
+
+-- name: rest_all
+-- The addresses of a worker are left alone for so many seconds from the end of its lease on.
+update addresses set not_before = greatest(not_before, leased_until + make_interval(secs => %(rest)s))
+from workers where holder = %(worker)s and number = %(worker)s;
+
+-- name: forget_parcels
+-- What is kept of a worker is with its groups.
+delete from kept where worker = %(worker)s;
+
+-- name: lose
+-- A node is lost, and none of its workers belongs to the run.
+with a as (update workers set in_run = false, handed_over = false where node = %(node)s)
+update nodes set lost_at = clock_timestamp(), workers = 0, wanted = 0 where number = %(node)s;

@@ -248,7 +248,7 @@ def tables_are_there(base: PostgresBase) -> bool:
         base.close()  # the next connection is looked at
 
 
-def tables_fit(base: Base) -> None:
+def tables_fit(base: Base, where: str = "") -> None:
     """Are the tables those of this version?"""
     done = max((number for (number,) in rows(base, "migrations_done")), default=0)
     ours = max(migrations())
@@ -256,7 +256,8 @@ def tables_fit(base: Base) -> None:
         raise WeftError(
             f"the global frontier was made by {'an earlier' if done < ours else 'a later'} version of weft (tables "
             f"{done:04}, this one has {ours:04})",
-            todo="stop the crawl and run `weft cluster init` with its address: it brings the tables up to date"
+            where=where,
+            todo=f"weft cluster upgrade '{where or 'ADDRESS'}' has the crawl go on with this one"
             if done < ours
             else "go on with that version",
         )

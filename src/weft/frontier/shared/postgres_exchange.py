@@ -22,8 +22,10 @@ from weft.frontier.shared.contract import (
     Report,
     too_old,
 )
+from weft.frontier.shared.nodes import PER_NODE
 from weft.frontier.shared.postgres_base import Base, asked, do, row, rows
 from weft.frontier.shared.postgres_groups import Post, apply_batch, check_out, send
+from weft.frontier.shared.postgres_nodes import check_found
 from weft.frontier.shared.routing import of_holder
 
 _MOST_NOTICES = 20_000  # in the messages of one exchange
@@ -60,6 +62,7 @@ def exchanged(base: Base, report: Report, where: str, *, alone: bool) -> Orders:
     do(base, "lock_crawl" if alone else "share_crawl")
     found = rows(base, "who", worker=me)
     if not found or found[0][0] != report.incarnation:
+        check_found(base, me // PER_NODE, where)
         raise WeftError(
             f"another process goes by the number of worker {me}", where=where, todo="nothing: this one gives way"
         )
@@ -165,6 +168,7 @@ def _standing(report: Report, applied: int, *, idle: bool) -> dict[str, Any]:
         "worker": report.worker,
         "applied": applied,
         "taken": report.taken,
+        "settled": report.settled,
         "idle": idle,
         "starved": report.starved,
         "aside": report.aside,

@@ -185,11 +185,6 @@ def unread(base: Base, worker: int, taken: int) -> list[Message]:
     return [message_in(block) for (block,) in rows(base, "unread", worker=worker, taken=taken)]
 
 
-def parcels_left(base: Base, worker: int) -> bool:
-    """Is something known of groups that has not reached this worker? Then it must not take them by itself."""
-    return bool(row(base, "parcels_left")[0]) or any(message.parcels for message in unread(base, worker, 0))
-
-
 def rebuild(base: Base, seeds: Iterable[str], remains: Remains) -> None:
     """Put in what is known of a crawl whose frontier was damaged."""
     if remains.state is not None:

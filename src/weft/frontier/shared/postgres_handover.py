@@ -17,8 +17,10 @@ from weft.frontier.shared.routing import EARLY, by_group
 from weft.urls import registered_domain, site_of
 
 
-def hand_over(base: Base, worker: int, left: Left) -> list[str]:
-    """Take back what a worker held, with what it knew; groups of which nothing is known any more."""
+def hand_over(base: Base, worker: int, left: Left, *, lost: bool = False) -> list[str]:
+    """Take back what a worker held, with what it knew; groups of which nothing is known any more. What is kept of one
+    that is lost stays noted: its node asks for it if it comes back.
+    """
     (applied,) = row(base, "applied", worker=worker)
     post: Post = {}
     for batch in left.batches:
@@ -27,28 +29,25 @@ def hand_over(base: Base, worker: int, left: Left) -> list[str]:
     send(base, post)
     messages = unread(base, worker, left.taken)
     do(base, "clear_inbox", worker=worker)
-    lost = _return_groups(base, worker, left, messages)
+    unknown = _return_groups(base, worker, left, messages)
     post = {}
     for message in messages:
         bring(base, by_group(message.notices), post)
     send(base, post)
-    if lost:
-        gone = set(lost)
+    if unknown:
+        gone = set(unknown)
         plant(base, [url for (url,) in rows(base, "scope") if registered_domain(site_of(url)) in gone])
     do(base, "forget_sites", worker=worker)
-    do(base, "return_addresses", worker=worker)
+    do(base, "return_addresses", worker=worker, unwritten=left.unwritten)
     do(base, "rest", addresses=list(left.rests), seconds=list(left.rests.values()))
-    do(
-        base,
-        "handed",
-        worker=worker,
-        applied=left.number,
-        taken=left.taken,
-        pages=left.pages,
-        statistics=packed(left.statistics),
-    )
+    stands = {"worker": worker, "taken": left.taken, "pages": left.pages, "statistics": packed(left.statistics)}
+    do(base, "handed", applied=left.number, **stands)
+    if lost:
+        do(base, "forget_parcels", worker=worker)
+    else:
+        do(base, "forget_kept", number=left.number, **stands)
     do(base, "nobody_idle")
-    return lost
+    return unknown
 
 
 def _return_groups(base: Base, worker: int, left: Left, messages: list[Message]) -> list[str]:

@@ -75,6 +75,11 @@ class SqliteFrontier:
         """Give the file back."""
         self._file.close()
 
+    @property
+    def first(self) -> int:
+        """The number of the first worker."""
+        return 0
+
     # What a worker does.
 
     def begin(self, worker: int, lease: float = 0.0) -> Begun:  # noqa: ARG002  nobody asks for it on one machine
@@ -231,7 +236,7 @@ class SqliteFrontier:
             restarts=[Restart(*each) for each in restarts],
         )
 
-    def workers(self) -> list[WorkerState]:
+    def workers(self, *, everywhere: bool = False) -> list[WorkerState]:  # noqa: ARG002  there is one node
         """How every worker stands, by number."""
         now = self._clock.wall()
         rows = self._file.rows(

@@ -33,7 +33,10 @@ def hand_over(base: sqlite3.Connection, worker: int, left: Left, now: float) -> 
         plant(base, [url for (url,) in scope if registered_domain(site_of(url)) in gone])
     base.execute("delete from sites where worker = ? and list <> ?", (worker, CRAWLED))
     base.execute("update addresses set wanted = 0 where holder = ?1 or wanted = ?1 + 1", (worker,))
-    base.execute("update addresses set holder = null where holder = ?", (worker,))
+    base.execute(
+        "update addresses set holder = null, not_before = max(not_before, ?) where holder = ?",
+        (now + left.unwritten if left.unwritten else 0.0, worker),
+    )
     base.executemany(
         "insert into addresses(address, not_before) values(?, ?) "
         "on conflict do update set not_before = max(not_before, excluded.not_before)",

@@ -75,12 +75,14 @@ def _is_clean(file: Any, reading: Reading, latest: int) -> bool:
     return True
 
 
-def _is_plain(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind))
+def _is_plain(arrow_type: Any) -> bool:
+    return bool(
+        pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type) or pa.types.is_integer(arrow_type)
+    )
 
 
-def _us(value: Any, kind: Any) -> int:
-    return int(pa.scalar(value, kind).cast(pa.timestamp("us", kind.tz), safe=False).value)
+def _us(value: Any, arrow_type: Any) -> int:
+    return int(pa.scalar(value, arrow_type).cast(pa.timestamp("us", arrow_type.tz), safe=False).value)
 
 
 def _rewritten(file: Any, log: Path, reading: Reading, latest: int, scratch: Path) -> tuple[str, Tally]:
@@ -126,13 +128,13 @@ def _is_empty(column: Any) -> NDArray[np.bool_]:
 
 def _times(column: Any) -> NDArray[np.int64]:
     """Times of whatever type, `BAD` where there is none."""
-    kind = column.type
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        exact = column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False)
+    arrow_type = column.type
+    if pa.types.is_timestamp(arrow_type) or pa.types.is_date(arrow_type):
+        exact = column.cast(pa.timestamp("us", getattr(arrow_type, "tz", None)), safe=False)
         us: NDArray[np.int64] = pc.fill_null(exact.cast(pa.int64()), BAD).to_numpy()
         return np.where(us >= EARLIEST, us, BAD)
-    if pa.types.is_integer(kind):
+    if pa.types.is_integer(arrow_type):
         return of_numbers(pc.fill_null(column.cast(pa.int64()), BAD).to_numpy())
-    if pa.types.is_floating(kind):
+    if pa.types.is_floating(arrow_type):
         return of_numbers(pc.fill_null(column.cast(pa.float64()), BAD).to_numpy())
     return of_texts(_texts(column).to_pylist())
