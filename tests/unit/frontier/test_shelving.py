@@ -28,7 +28,7 @@ from weft.frontier.durable.checkpoint import fold
 from weft.frontier.durable.inspect import Ledger
 from weft.frontier.durable.log import FrontierLog
 from weft.frontier.durable.on_shelf import links_left, on_shelf
-from weft.frontier.durable.parcels import parcels_of
+from weft.frontier.durable.parcels import Estate, parcels_of, unpacked
 from weft.frontier.durable.past import Past
 from weft.frontier.durable.shelf import BACK, MAIL, WHOLE, Pieces, Shelf, joined, pieces_of
 from weft.frontier.local import rolling
@@ -36,7 +36,7 @@ from weft.frontier.local.bounds import Bound, bound_of
 from weft.frontier.local.frontier import LocalFrontier
 from weft.frontier.politeness import Politeness
 from weft.frontier.shared.contract import Orders
-from weft.model import Reason
+from weft.model import Kind, Reason, UrlId
 from weft.ordering import ordering_named
 from weft.parts import check_parts
 from weft.store.files import SETTLED
@@ -264,6 +264,84 @@ def test_hand_over__of_a_shelf_loses_nothing(make: Make, tmp_path: Path) -> None
     assert copies == 10
 
 
+def of_running(path: Path, since: int, *, changed_only: bool) -> tuple[int, dict[str, Any], bool]:
+    """The last commit that counts of a worker that runs, its parcels, and whether a checkpoint came since a commit."""
+    estate = Estate.of_running(path, applied=0, since=since)
+    with closing(estate):
+        last = 0 if estate.last is None else estate.last.number
+        found = {parcel.group: parcel for parcel in estate.parcels(made_at=1.0, changed_only=changed_only)}
+        base = estate._log.base
+        return last, found, base is not None and base.manifest.last.number > since
+
+
+def test_rounds__of_a_worker_that_runs_have_what_changed_on_the_shelf(make: Make, tmp_path: Path) -> None:
+    """Parcels of what changed, round by round, are those of all groups: what was put away, came back or got mail."""
+    path = tmp_path / "run" / "frontier.log"
+    path.parent.mkdir()
+    clock, kept, since = VirtualClock(1000.0), dict[str, Any](), 0
+    mailed = small = 0
+    frontier = make(path=path, clock=clock, politeness=POLITE, bound=SMALL, checkpoint_after=20_000)
+    frontier.add_seed("http://www.s0.example/p0")
+    for step in range(500):
+        if not visit_one(frontier, []):
+            clock.advance(0.3)
+        if step % 3:
+            continue
+        commit(frontier)
+        last, parcels, folded = of_running(path, since, changed_only=True)
+        _, everything_there, _ = of_running(path, 0, changed_only=False)
+        shelving = frontier.exchanges.shelving
+        assert shelving is not None
+        if not folded and since:
+            small += len(parcels) < len(everything_there)
+            mailed += sum(shelving.has(group) for group in parcels)
+        kept |= {group: comparable(unpacked(parcel.content)) for group, parcel in parcels.items()}
+        expected = {group: comparable(unpacked(each.content)) for group, each in everything_there.items()}
+        assert kept == expected, f"step {step}"
+        since = last
+    frontier.close()
+    assert small > 10
+    assert mailed > 10
+
+
+def test_name__that_is_dead_or_asked_for_on_the_shelf(make: Make, tmp_path: Path) -> None:
+    """A site whose name is being asked for stays; a dead one goes, and is dead when it is back."""
+    clock = VirtualClock(1000.0)
+    frontier = make(path=tmp_path / "frontier.log", clock=clock, politeness=POLITE, bound=Bound(3, 60))
+    for name in ("dead", "asked"):
+        assert frontier.discovery.offer(f"http://{name}.example/", Kind.A, 1, UrlId(7)) is None
+        assert frontier.visit(asks=True) is None
+    dead, asked = frontier.names.unasked
+    frontier.deny(dead)
+    frontier.named(dead)
+    for number in range(5):
+        frontier.add_seed(f"http://more.example/{number}")
+    commit(frontier)
+    shelving = frontier.exchanges.shelving
+    assert shelving is not None
+    assert shelving.has("dead.example")
+    assert not shelving.has("asked.example")
+    assert not frontier.sites.dead
+    assert frontier.sites.get("asked.example") is asked
+    frontier.discovery.offer("http://dead.example/2", Kind.A, 1, UrlId(7))  # is mail
+    frontier.named(asked)
+    for _ in range(100):
+        while visit_one(frontier, []):
+            pass
+        clock.advance(1.0)
+        commit(frontier)
+        if not shelving.has("dead.example"):
+            break
+    else:
+        pytest.fail("it does not come back")
+    site = frontier.sites.get("dead.example")
+    assert site is not None
+    assert site.denied_at == frontier.sites.dead[site.number] == 1000.0
+    assert frontier.discovery.offer("http://dead.example/3", Kind.A, 1, UrlId(7)) is Reason.DNS_NOT_FOUND
+    assert frontier.discovery.refused[Reason.DNS_NOT_FOUND] == 2
+    frontier.close()
+
+
 def drop_records(path: Path, most: int) -> int:
     """Cut the last records off a log, as a crash may; how many there were to be cut."""
     log = FrontierLog(path, read_only=True)
@@ -358,7 +436,7 @@ def test_group__comes_back_as_it_was(make: Make, tmp_path: Path, monkeypatch: py
             assert files == robots
             if memory:  # a run began since then: it is left alone for its wait
                 assert then.next_visit >= memory.next_visit
-                then.next_visit = memory.next_visit
+                then.next_visit, then.rest = memory.next_visit, memory.rest
                 assert then == memory
 
 

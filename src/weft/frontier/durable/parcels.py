@@ -241,11 +241,12 @@ class Estate(Past):
                 yield Parcel(parcel.group, _pending(content), packed(content))
 
     def _keys_changed(self) -> set[int] | None:
-        """The keys of groups in runs that changed, and of those that are here and have mail; None: of all."""
+        """The keys of groups in runs that changed, and of those of which a run may have mail alone; None: of all."""
         if self._mailed is None:
             return None
         rows = self.shelved.rows()
-        return {*self._mailed, *rows["key"][(rows["flags"] & AWAY) == 0].tolist()}
+        back = rows["key"][(rows["flags"] & AWAY) == 0].tolist()
+        return {*self._mailed, *back, *(group.key for group in self.leaving)}  # who leaves may have come back before
 
     def memories(self) -> Iterator[tuple[str, bytes, Callable[[], dict[str, bytes]]]]:
         """Of each site that was visited, here or on the shelf: its name, `SiteMemory` encoded, and, for who asks, its
