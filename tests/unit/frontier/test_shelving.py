@@ -198,6 +198,13 @@ def test_bounded__crawls_what_an_unbounded_one_does(make: Make, tmp_path: Path, 
     assert bool(found.runs) == bool(seed)
 
 
+def test_group__that_is_larger_than_the_bound_is_crawled(make: Make, tmp_path: Path) -> None:
+    """When nothing else can be done it comes back, and stays for its visits."""
+    expected = crawl(make, tmp_path / "all" / "frontier.log", "breadth-first", None)
+    found = crawl(make, tmp_path / "some" / "frontier.log", "breadth-first", Bound(PAGES - 2, 60))
+    assert Counter(found.done) == Counter(expected.done)
+
+
 def everything(path: Path) -> Iterator[tuple[str, str]]:
     """Each page of a frontier's files, with its group."""
     for group, content in contents(path).items():
