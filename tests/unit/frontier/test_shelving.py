@@ -447,9 +447,12 @@ def test_group__comes_back_as_it_was(make: Make, tmp_path: Path, monkeypatch: py
                 assert then == memory
 
 
-def test_readers__know_what_is_on_the_shelf(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asks about a URL is told where it stands; a damaged shelf gives links."""
-    path = put_all_away(make, tmp_path, monkeypatch)
+@pytest.mark.parametrize("folded", [False, True])
+def test_readers__know_what_is_on_the_shelf(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, folded: bool
+) -> None:
+    """Whoever asks about a URL is told where it stands, in a run or on the way there; a damaged shelf gives links."""
+    path = put_all_away(make, tmp_path, monkeypatch, folded=folded)
     frontier = make(path=tmp_path / "other.log")
     keys = frontier.pages.seen.keyed.of
     for ledger in (Ledger(path), Ledger(path, key_of=keys)):
@@ -459,14 +462,37 @@ def test_readers__know_what_is_on_the_shelf(make: Make, tmp_path: Path, monkeypa
                 standing = ledger.standing(f"http://www.a.example/{name}")
                 assert standing is not None
                 assert standing.shelved
+                assert standing.order is None
                 states[name] = standing.state
             assert states == {"done": "done", "private/refused": "refused", "retry": "retry", "pending": "pending"}
             assert ledger.standing("http://www.a.example/never") is None
             assert ledger.knows("www.a.example")
             assert ledger.site_pages("www.a.example") == 6
             assert ledger.robots("www.a.example", "http") is not None
-    assert "http://www.a.example/retry" in {link.url for link in links_left(path)}
+    if folded:  # until then its pages are in the log
+        assert "http://www.a.example/retry" in {link.url for link in links_left(path)}
     assert "http://new.a.example/mail" in {link.url for link in links_left(path)}
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_estate__has_what_is_remembered_of_sites_on_the_shelf(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, folded: bool
+) -> None:
+    """How long an address is left alone when its worker is dissolved is told by its sites, wherever they are."""
+
+    def remembered(path: Path) -> tuple[int, list[tuple[str, bytes, dict[str, bytes]]]]:
+        estate = Estate(path, read_only=True)
+        with closing(estate):
+            return estate.held, sorted((name, data, robots()) for name, data, robots in estate.memories())
+
+    clock = VirtualClock(1000.0)
+    plain = make(path=tmp_path / "plain.log", clock=clock, politeness=Politeness(wait=2.0, per_visit=5, margin=0.0))
+    one_of_each(plain, clock)
+    plain.commits.commit(marks={})
+    expected = remembered(tmp_path / "plain.log")
+    assert expected[0] == 2
+    assert [name for name, _, robots in expected[1] if robots] == ["www.a.example"]
+    assert remembered(put_all_away(make, tmp_path, monkeypatch, folded=folded)) == expected
 
 
 def test_shelf__is_not_forgotten_without_a_bound(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,7 @@ class Ledger:
         self._walls = self._past.walls  # by record: when it was made, pages that were done since the last
         self._first = self._past.first  # arrays by page begin with it
         self._sites = self._past.sites(leaving=True)
+        self._leaving = {number for group in self._past.leaving for number in group.sites}  # on the way to the shelf
         self._states = self._past.page_states()
         self._whole = ~self._past.parts()  # by page: it is not a part of another
         self._score = scores.all()
@@ -141,15 +142,18 @@ class Ledger:
             state = "done"
         elif due is not None and tries:
             state = "retry"
+        shelved = entry.site in self._leaving
+        turns = not shelved and (state == "pending" or (state == "retry" and not waits))
         return Standing(
             entry=entry,
             state=state,
             reason=reason,
             tries=tries,
             due=due,
-            order=self._order(page) if state == "pending" or (state == "retry" and not waits) else None,
+            order=self._order(page) if turns else None,
             site_pages=int(np.count_nonzero((self._sites == entry.site) & self._whole)),
             memory=self._memory(entry.site),
+            shelved=shelved,
         )
 
     def _standing_on_shelf(self, url: str) -> Standing | None:
