@@ -120,7 +120,7 @@ def _warm_index(index: Any) -> None:
     index.rouse()
     if index.find(7) >= 0 and index.has(7):
         index.take(7, 1)
-    index.load(np.zeros(0, ROW))
+    index.load(np.zeros(0, ROW), 0.0, 0.0)
 
 
 def warm_simulator() -> None:

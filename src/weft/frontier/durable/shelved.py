@@ -26,6 +26,7 @@ ROW = np.dtype(
         ("pages", "<u4"),  # that are known
         ("worth", "<f8"),  # of the best of them, by the ordering
         ("at", "<f8"),  # wall time before which nothing can be done there
+        ("rest", "<f8"),  # seconds from when it was put away to then
         ("flags", "u1"),
     ]
 )
@@ -49,7 +50,7 @@ class Shelved:
         """The next commit, which is in a log."""
         for key, upto in commit.unshelved:
             row = self._row(key)
-            row[4:] = [0, 0, NOTHING, 0.0, 0]
+            row[4:] = [0, 0, NOTHING, 0.0, 0.0, 0]
             if row[2] < upto:
                 row[3] = 0
             if not row[3]:
@@ -57,7 +58,8 @@ class Shelved:
         for group in commit.shelved:
             row = self._row(group.key)
             flags = AWAY | (ASIDE if group.aside else 0)
-            row[1], row[4:] = log, [group.pending, group.pages, group.worth, group.at, flags]
+            rest = max(0.0, group.at - commit.wall)
+            row[1], row[4:] = log, [group.pending, group.pages, group.worth, group.at, rest, flags]
         for key, count, worth, _data in commit.mail:
             row = self._row(key)
             row[2], row[3], row[6] = log, row[3] + count, max(row[6], worth)
@@ -67,7 +69,7 @@ class Shelved:
         if row is None:
             place = int(np.searchsorted(self._base["key"], np.uint64(key)))
             there = key not in self._since and place < len(self._base) and int(self._base["key"][place]) == key
-            row = list(self._base[place].item()) if there else [key, 0, 0, 0, 0, 0, NOTHING, 0.0, 0]
+            row = list(self._base[place].item()) if there else [key, 0, 0, 0, 0, 0, NOTHING, 0.0, 0.0, 0]
             self._since[key] = row
         return row
 

@@ -199,7 +199,7 @@ class Commits:
                     past.forget(number)
             past.drop_gone()
         if self._exchanges.shelving is not None:
-            self._exchanges.shelving.restore(past, self._log.number)
+            self._exchanges.shelving.restore(past, self._log.number, self.set_back)
         elif past.shelved:
             raise WeftError(
                 "groups of this crawl are on the shelf, and --memory is not set",

@@ -40,7 +40,7 @@ class Arrays(NamedTuple):
     pending: NDArray[np.uint32]
     pages: NDArray[np.uint32]
     worth: NDArray[np.float64]
-    at: NDArray[np.float64]
+    at: NDArray[np.float64]  # by the monotonic clock, which nobody sets
     flags: NDArray[np.uint8]
     free: NDArray[np.uint32]
     table: NDArray[np.uint32]  # rows plus one
@@ -105,9 +105,13 @@ class ShelfIndex:
         for row in rows.tolist():
             _rouse_at(self._address, row)
 
-    def load(self, rows: NDArray[Any]) -> None:
-        """Take up what a checkpoint and logs have."""
-        _load_all(self.arrays, _Rows(*(np.ascontiguousarray(rows[name]) for name in _Rows._fields)))
+    def load(self, rows: NDArray[Any], now: float, wall: float) -> None:
+        """Take up what a checkpoint and logs have, as it is now by the monotonic clock and by the wall clock: no group
+        waits longer than when it was put away, whatever clock was set since.
+        """
+        left = np.minimum(np.maximum(rows["at"] - wall, 0.0), rows["rest"])
+        columns = {name: np.ascontiguousarray(rows[name]) for name in _Rows._fields}
+        _load_all(self.arrays, _Rows(**(columns | {"at": now + left})))
 
 
 def _signed(key: int) -> int:

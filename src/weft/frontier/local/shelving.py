@@ -142,9 +142,9 @@ class Shelving:
         self._second.update(self.index.arrays.key[rows].tolist())
         self.index.rouse()
 
-    def restore(self, past: Past, log: int) -> None:
-        """Take up what the files of a run before say."""
-        self.index.load(past.shelved.rows())
+    def restore(self, past: Past, log: int, set_back: float) -> None:
+        """Take up what the files of a run before say; the clock was set back by so much since then."""
+        self.index.load(past.shelved.rows(), self._clock.now(), self._clock.wall() + set_back)
         self._began_in = log
         self._first = floor(past)
         self._dead = past.first + int(np.count_nonzero(past.sites() == GONE))
@@ -277,7 +277,7 @@ class Shelving:
         gone[numbers] = True
         waiting = self._forget_times(gone)
         offset = self._clock.wall() - now
-        about = {group: self._about(group, members, waiting, now, offset) for group, members in chosen.items()}
+        about = {group: self._about(group, members, waiting, now) for group, members in chosen.items()}
         special = [page for page in parts.specials.of if gone[heaps.owner[page]]]
         clear_all(heaps, np.array(numbers, np.int32))
         counts = np.zeros(len(gone), np.int32)
@@ -292,7 +292,8 @@ class Shelving:
             pages = int(counts[members].sum())
             self._dead += pages
             key, pending, worth, at, aside = about[group]
-            shelved.append(Shelved(key, group, list[int](members), pending, pages, worth, at, aside))
+            wall = at + offset if pending else 0.0
+            shelved.append(Shelved(key, group, list[int](members), pending, pages, worth, wall, aside))
             flags = AWAY | (ASIDE if aside else 0)
             self.index.put(key, log=self._log, pending=pending, pages=pages, worth=worth, at=at, flags=flags)
             sites.members.pop(group, None)
@@ -304,9 +305,9 @@ class Shelving:
         return shelved
 
     def _about(
-        self, group: str, members: list[SiteNumber], waiting: dict[int, tuple[int, float]], now: float, offset: float
+        self, group: str, members: list[SiteNumber], waiting: dict[int, tuple[int, float]], now: float
     ) -> tuple[int, int, float, float, bool]:
-        """What is known of a group without its files: key, pending pages, worth, wall time, whether set aside."""
+        """What is known of a group without its files: key, pending pages, worth, from when on, whether set aside."""
         heaps, scored = self._heaps.arrays, self._parts.pages.scored
         pending, worth, at, aside = 0, NOTHING, np.inf, False
         for number in members:
@@ -324,7 +325,7 @@ class Shelving:
                 worth = max(worth, float(heaps.score[best]) if scored else -float(best))
         if heaps.by_size:
             worth = float(pending)
-        return self._key_of(group), pending, worth, at + offset if pending else 0.0, aside
+        return self._key_of(group), pending, worth, at if pending else 0.0, aside
 
     def _forget_times(self, gone: NDArray[np.bool_]) -> dict[int, tuple[int, float]]:
         """Forget when pages are due whose sites are gone; by site, how many, and when the first was."""
@@ -388,7 +389,7 @@ class Shelving:
         ready = 0 if base is None else base.manifest.number
         away = (index.flags[:used] & AWAY) != 0
         folded = np.where(away, index.left_in[:used], index.mail_in[:used]) < ready
-        does = ((index.pending[:used] > 0) & (index.at[:used] <= self._clock.wall())) | (index.mail[:used] > 0)
+        does = ((index.pending[:used] > 0) & (index.at[:used] <= self._clock.now())) | (index.mail[:used] > 0)
         here = np.flatnonzero(~away & folded & (index.mail[:used] > 0))  # mail for groups that came back
         wanted = [int(index.key[row]) for row in here[:_READ_AT_ONCE].tolist()]
         wanted += [key for key in self._urgent if (row := self.index.find(key)) >= 0 and folded[row]]
