@@ -12,6 +12,7 @@ from tests.commands import weft
 from tests.crawling import make_web
 from tests.siege import Siege, check_servers, check_stored, command_for, run_doomed, wait_until
 
+from weft.clean import clean_crawl
 from weft.explain import explain_url
 from weft.frontier.durable.chain import MANIFEST, read_manifest
 from weft.frontier.durable.parcels import PENDING, pages_of, parcels_of, unpacked
@@ -110,7 +111,7 @@ def test_windows__of_the_shelf(point: str, call: int, when: str, bed: Bed, tmp_p
 
 @pytest.mark.timeout(300)
 def test_bounded__tells_of_its_shelf(bed: Bed, tmp_path: Path) -> None:
-    """`weft status` counts what is put away, and `weft explain` knows a page there."""
+    """`weft status` counts what is put away, `weft explain` knows a page there, `weft clean` takes none for lost."""
     out = tmp_path / "crawl"
     siege = Siege(command(bed, out, 1, "--speed", "60 pages/s", known=100), tmp_path / "output.txt")
     try:
@@ -124,6 +125,7 @@ def test_bounded__tells_of_its_shelf(bed: Bed, tmp_path: Path) -> None:
     (path,) = out.glob("workers/*/frontier.log")
     urls = [url for parcel in parcels_of(path) for url in _pending(parcel.content)]
     assert any("on the shelf" in explain_url(out, url).verdict for url in urls)
+    assert clean_crawl(out).handed_over == []
 
 
 def _pending(content: bytes) -> list[str]:

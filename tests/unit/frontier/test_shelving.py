@@ -333,8 +333,11 @@ def test_name__that_is_dead_or_asked_for_on_the_shelf(make: Make, tmp_path: Path
     frontier.discovery.offer("http://dead.example/2", Kind.A, 1, UrlId(7))  # is mail
     frontier.named(asked)
     for _ in range(100):
-        while visit_one(frontier, []):
-            pass
+        while (visit := frontier.visit()) is not None:
+            frontier.enter(visit, "192.0.2.1")
+            while (turn := frontier.turn(visit)) is not None:
+                frontier.settle(visit, turn, None)
+            frontier.leave(visit)
         clock.advance(1.0)
         commit(frontier)
         if not shelving.has("dead.example"):

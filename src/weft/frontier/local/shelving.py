@@ -84,8 +84,8 @@ class Shelving:
         self._made_room = 0.0  # when that was last so
         self._second: set[int] = set()  # keys of groups whose sites get a second chance
         self._urgent: dict[int, None] = {}  # keys of groups that somebody waits for
-        self._too_large: set[int] = set()  # keys of groups that come back though there is no room
-        self._stays: dict[str, float] = {}  # these, until when: they would be put away before a visit
+        self._too_large: int | None = None  # the key of a group that comes back though there is no room
+        self._stays, self._stays_until = "", 0.0  # this group, once it is here: else it would go before a visit
         self._wanted: list[int] = []  # keys, to be read
         self._read: list[_Read] = []
         self._shelf: Shelf | None = None
@@ -203,9 +203,9 @@ class Shelving:
             ours = left_in >= self._began_in
             self._arrivals.take(whole.content, from_shelf=ours, second_chance=key in self._second)
             self.came += 1
-            if key in self._too_large:
-                self._stays[whole.group] = self._clock.now() + _PATIENCE
-        self._too_large.discard(key)
+            if key == self._too_large:
+                self._too_large = None
+                self._stays, self._stays_until = whole.group, self._clock.now() + _PATIENCE
         self._second.discard(key)
         self._urgent.pop(key, None)
         self.index.take(key, upto)
@@ -243,13 +243,13 @@ class Shelving:
 
     def _choose(self, first: int, first_site: int, *, capped: bool) -> dict[str, list[SiteNumber]]:
         """Groups that have a page or a site before these, but for those that must stay."""
-        sites, now = self._parts.sites, self._clock.now()
-        self._stays = {group: until for group, until in self._stays.items() if until > now}
+        sites = self._parts.sites
         marked = np.zeros(len(sites.names) + 1, np.bool_)
         mark_sites(self._seen.arrays, self._heaps.arrays, marked, self._first, first)
         marked[self._first_site : first_site] = True
         kept = {registered_domain(sites.names[number]) for number in self._parts.schedule.kept() if sites.names[number]}
-        kept |= self._stays.keys()
+        if self._clock.now() < self._stays_until:
+            kept.add(self._stays)
         chosen: dict[str, list[SiteNumber]] = {}
         for number in np.flatnonzero(marked).tolist():
             if not sites.here[number]:
@@ -417,7 +417,7 @@ class Shelving:
             if stalled or now - self._made_room >= _PATIENCE:
                 self._make_room, self._made_room = True, now
             fit = int(stalled)
-            self._too_large = set(index.key[rows[:fit]].tolist())
+            self._too_large = int(index.key[rows[0]]) if stalled else None
         return [int(key) for key in index.key[rows[:fit]].tolist()]
 
     def read(self) -> None:
