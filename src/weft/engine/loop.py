@@ -11,6 +11,7 @@ between two awaits happens at once, so these are always in the same commit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -36,6 +37,7 @@ from weft.parse.tags import LargePage
 from weft.urls import literal_address
 
 _LONGEST_PUMP = 0.01  # seconds in which visits begin one after the other before others have their turn
+_FEW = 4  # visits that begin before anybody looks at the time: mostly it is one, where another has ended
 _APART = Parsed("", "", "", "", "", [], [], follow=False, reason=None)  # stands for what is not known yet
 
 
@@ -99,12 +101,15 @@ class Loop:
         if self._pumping or self._soon:
             return
         self._pumping = True
-        until = self._wires.clock.now() + _LONGEST_PUMP
+        begun, until = 0, math.inf
         while self._again and not self._soon:
             self._again = False
             while not self._soon and (visit := self._next()) is not None:
                 self._driver.run(self._visit(visit))
-                if self._wires.clock.now() > until:
+                begun += 1
+                if begun == _FEW:
+                    until = self._wires.clock.now() + _LONGEST_PUMP
+                elif begun > _FEW and self._wires.clock.now() > until:
                     self._soon = True
                     later(self._pump_on)
             if not self._wires.outage.calm and self._wires.outage.lasts and self._may_begin():
@@ -128,7 +133,7 @@ class Loop:
 
     def _next(self) -> Visit | None:
         wires, outage = self._wires, self._wires.outage
-        if not self._may_begin() or (not outage.calm and (outage.cause or outage.suspected)):
+        if wires.frontier.full or not self._may_begin() or (not outage.calm and (outage.cause or outage.suspected)):
             return None
         while (visit := wires.frontier.visit(asks=True)) is None and self._names.unasked:
             self._driver.run(self._ask_name(self._names.unasked.popleft()))

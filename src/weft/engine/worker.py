@@ -38,7 +38,7 @@ from weft.store.files import SETTLED
 
 _TICK = 0.01  # seconds: timers that are due closer together than this are served together
 _BIT = 0.01  # seconds of what comes from others that are taken in before visits have their turn
-_SHOWN = 0.25  # seconds between two looks of the display
+_SHOWN = 0.5  # seconds between two looks of the display
 _IMPATIENT = ("interrupted", "terminated", "cancelled")  # who stops the crawl so does not wait for room
 _LOOK = 0.05  # seconds between two looks at whether something is to be done
 
@@ -181,7 +181,7 @@ class Worker:
     # Commits and exchanges.
 
     async def _tick(self) -> None:
-        """Every quarter of a second: the display; every second, or when there is need: a commit."""
+        """Every half a second: the display; every second, or when there is need: a commit."""
         clock = self._wires.clock
         shown = last = clock.now() - 1e9
         try:

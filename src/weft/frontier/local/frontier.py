@@ -90,15 +90,20 @@ class LocalFrontier:
     @property
     def may_begin(self) -> bool:
         """Is it worth asking for a visit?"""
-        return self.schedule.busy < self._politeness.connections and self.schedule.ready > 0
+        return not self.full and self.schedule.ready > 0
+
+    @property
+    def full(self) -> bool:
+        """Are as many visits under way as there may be?"""
+        return self.schedule.busy >= self._politeness.connections
 
     def visit(self, *, asks: bool = False) -> Visit | None:
         """A visit that may begin now, or None. Who `asks` is given names to ask for (`names.unasked`) before the first
         visits of their sites.
         """
-        self.ranking.catch_up()
-        if self.schedule.busy >= self._politeness.connections or self.pace.exhausted:
+        if self.full or self.pace.exhausted:
             return None
+        self.ranking.catch_up()
         now = self._clock.now()
         return self.schedule.begin(now, asks=asks) if self.pace.open(now) else None
 

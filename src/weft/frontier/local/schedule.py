@@ -45,7 +45,8 @@ class Schedule:
         self._sites = sites
         self._names = names
         self._site = sites.__getitem__
-        self._found = pages.seen.arrays.found  # by site: how many pages are known
+        found: Any = pages.seen.arrays.found
+        self._found: memoryview[int] = memoryview(found)  # by site: how many pages are known
         self._due = pages.due
         self.throttles = Throttles(politeness)
         self._timers: list[Timer] = []
@@ -227,9 +228,8 @@ class Schedule:
 
     def wait(self, site: Site, took: float | None = None) -> float:
         """The site's wait w as things stand, or after a download that took so long."""
-        pages = int(self._found[site.number])
         took = site.took if took is None else took
-        return wait_after(self._politeness, took, site.crawl_delay, site.settings.wait, pages)
+        return wait_after(self._politeness, took, site.crawl_delay, site.settings.wait, self._found[site.number])
 
     # Sites out of the ordinary.
 
