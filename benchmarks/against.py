@@ -16,9 +16,10 @@ The ratio of a round is new to old; beside it stands old to old, which should be
 does to such a ratio. Of each the median over the rounds counts, with a 95 % bootstrap interval. Times are higher than
 those of a crawl that has its core to itself, since the three push each other out of the processor's caches.
 
-A page's time is that of the workers' processes from the page `SKIPPED` on to the last one: the start, with the loading
-of compiled code that first calls bring, is counted apart, and so is the end. Workers are sampled from outside, and
-the moments are those of the server's log.
+A page's time is that of all processes from the page `SKIPPED` on to the end of the crawl: the start, with the loading
+of compiled code that first calls bring, is counted apart. The end belongs to it, since it is chance whether a file is
+sealed before the last page or behind it; how much that was stands beside it. Workers are sampled from outside, and the
+moments are those of the server's log.
 """
 
 from __future__ import annotations
@@ -62,10 +63,10 @@ class Measured:
 
     side: str
     pages: int  # that count: those behind the first ones
-    cpu_ms_per_page: float  # of the worker
+    cpu_ms_per_page: float  # of all processes, from the first page that counts to the end of the crawl
     start_s: float  # of all processes, until the first page was answered
     warming_s: float  # of the worker, from there to the first page that counts
-    end_s: float  # of all processes, behind the last page
+    end_s: float  # of all processes, behind the last page: a part of the first figure
     seconds: float  # by the clock, of the pages that count
 
 
@@ -178,7 +179,7 @@ def crawl(
     measured = Measured(
         side=side,
         pages=pages,
-        cpu_ms_per_page=1000 * samples.between(warm, last) / pages,
+        cpu_ms_per_page=1000 * (used.ru_utime + used.ru_stime - samples.until(warm)) / pages,
         start_s=samples.until(first),
         warming_s=samples.between(first, warm),
         end_s=used.ru_utime + used.ru_stime - samples.until(last),
