@@ -22,6 +22,7 @@ from benchmarks import (
     audit,
     crawlers,
     frontier,
+    frontier_memory,
     frontier_shared,
     frontier_worker,
     million,
@@ -146,6 +147,12 @@ PARTS = {
         f"a frontier of {frontier.URLS:,} URLs\n\n{frontier.HEADER}",
         frontier.run,
         frontier.show,
+    ),
+    "frontier-memory": Part(
+        f"a worker with {frontier_memory.MEMORY} that is offered {frontier_memory.URLS:,} URLs, against one with a "
+        "tenth of them and no bound",
+        frontier_memory.run,
+        frontier_memory.show,
     ),
     "frontier-shared": Part(
         "the global frontier of a million sites and 50 workers: check-outs and exchanges, PostgreSQL beside SQLite",

@@ -18,7 +18,7 @@ from weft.frontier.durable.parcels import Estate
 from weft.frontier.shared.contract import SharedFrontier
 from weft.frontier.shared.opening import frontier_exists, open_frontier
 from weft.handover import Handed, dissolve, numbers_of, repair
-from weft.soundness import check_sound
+from weft.soundness import check_sound, not_shelved
 from weft.store.files import OPEN, intact
 from weft.store.places import located, name_of, own_folders
 from weft.store.sealing import seal_leftovers
@@ -81,9 +81,10 @@ def _tidy(out: Path, shared: SharedFrontier, number: int) -> bool:
     try:
         last = estate.last or Commit()
         seal_leftovers(out, last.marks, number, number=last.number)
-        return bool(shared.missing(number, estate.groups, last.taken))
+        missing = set(shared.missing(number, estate.groups, last.taken))
     finally:
         estate.close()
+    return bool(missing and not_shelved(out, log, missing))
 
 
 def _final(out: Path, file: Path) -> bool:

@@ -320,6 +320,21 @@ def find_byte(data: NDArray[np.uint8], at: int, byte: int) -> int:
     return found - start if found else data.size
 
 
+def release(array: NDArray[Any], begin: int, end: int) -> None:
+    """Give back the memory of a part of an array that was reserved: it is zeros again."""
+    first = array.ctypes.data + begin * array.itemsize
+    last = array.ctypes.data + end * array.itemsize
+    first += -first % mmap.PAGESIZE
+    last -= last % mmap.PAGESIZE
+    if last > first:
+        _libc().madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), mmap.MADV_DONTNEED)
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def reserve(length: int, dtype: type[np.generic] | np.dtype[Any], *, large: bool = False) -> NDArray[Any]:
     """An array of zeros that takes address space now and memory only where it is written.
 

@@ -19,6 +19,7 @@ from weft.engine.limits import Limits
 from weft.engine.watchdog import Watching
 from weft.errors import UsageError
 from weft.fetch.options import Fetching, Naming
+from weft.frontier.local.bounds import LEAST
 from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.pace import Speed
 from weft.frontier.politeness import Politeness
@@ -58,6 +59,18 @@ class Running:
         0,
         "processes that crawl; 0: one per core, but no more than there are registered domains in the scope",
         at_least=0,
+    )
+    memory: int | None = setting(
+        None,
+        "memory that a worker may take; what is too much of its frontier is put away in files, by registered domain, "
+        "and comes back when its turn comes; none: as much as it needs",
+        at_least=LEAST,
+        unit="bytes",
+    )
+    most_known: int | None = setting(
+        None,
+        "URLs that a worker keeps in memory at a time, beside what --memory allows",
+        at_least=100,
     )
     speed: str = setting(
         "",

@@ -136,7 +136,7 @@ def dissolve(out: Path, shared: SharedFrontier, number: int, settings: Settings,
     finally:
         estate.close()
     _put_in_place(out, shared, number)
-    return Handed(worker=number, groups=len(estate.groups), lost=lost)
+    return Handed(worker=number, groups=estate.held, lost=lost)
 
 
 def end_worker(out: Path, number: int) -> None:
@@ -220,16 +220,16 @@ def _rests(estate: Estate, settings: Settings, now: float) -> dict[str, float]:
     """
     rests: dict[str, float] = {}
     gap = settings.politeness.network_gap
-    for number, data in estate.states.items():
+    for site, data, robots in estate.memories():
         memory = _memory(data)
         if not memory.address:
             continue
         rest = memory.left(now) / 4
         rest = max(rest, gap if not estate.clean else min(gap, memory.next_visit + gap - now))
         if not estate.clean:
-            files = [unpacked_robots(each).body for each in estate.robots_of(number).values()]
+            files = [unpacked_robots(each).body for each in robots().values()]
             asked = [parse_robots(body or b"", settings.identity.product).crawl_delay or 0.0 for body in files]
-            fixed = settings.overrides.of(estate.names[number]).wait
+            fixed = settings.overrides.of(site).wait
             rest = max(
                 rest, wait_after(settings.politeness, memory.took, max(asked, default=0.0) or None, fixed, 0) / 4
             )

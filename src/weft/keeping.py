@@ -101,7 +101,7 @@ def keep(out: Path, number: int, clock: Clock) -> bool:
                 pages=counts.pages,
                 statistics=msgspec.msgpack.encode(Statistics(counts=counts)),
                 batches=estate.batches,
-                parcels=estate.parcels(made_at=clock.wall(), only=estate.changed),
+                parcels=estate.parcels(made_at=clock.wall(), changed_only=True),
             )
             return nodes.keep(round_of)
         finally:

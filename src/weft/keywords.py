@@ -258,6 +258,11 @@ class Keywords(TypedDict, total=False):
     """Iterations of each of them."""
     workers: int
     """Processes that crawl; 0: one per core, but no more than there are registered domains in the scope."""
+    memory: int | None
+    """Memory that a worker may take; what is too much of its frontier is put away in files, by registered domain,
+    and comes back when its turn comes; none: as much as it needs."""
+    most_known: int | None
+    """URLs that a worker keeps in memory at a time, beside what --memory allows."""
     speed: str
     """Target of the whole crawl, such as '200 pages/s' or '5 MB/s; 08:00-18:00 50 pages/min'; empty: none."""
     application_options: list[str] | tuple[str, ...]

@@ -88,6 +88,12 @@ def check_parts(plan: Plan) -> Ordering:
 
             made(running.application, running.application_options)
     gate_of(plan)
+    if ordering.rerank is not None and (running.memory is not None or running.most_known is not None):
+        raise UsageError(
+            f"the ordering {ordering.name} computes scores from all links, and these are all in memory",
+            where="memory",
+            todo="choose another ordering, or leave --memory and --most-known out",
+        )
     if ordering.needs:
         # The crawl has no secret yet, and nothing is looked up.
         oracle_of(plan, bytes(SECRET)).check(ordering.name, ordering.needs)

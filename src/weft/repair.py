@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from weft.clock import Clock, SystemClock
@@ -23,8 +24,10 @@ from weft.config import Settings
 from weft.directory import KEY, draw_secret, locked, secret_of, stored_plan
 from weft.disk import rename, writing
 from weft.errors import UsageError, WeftError
+from weft.frontier.durable import parcels
 from weft.frontier.durable.chain import commits_left
 from weft.frontier.durable.log import FrontierLog, Replayed
+from weft.frontier.durable.on_shelf import links_of, on_shelf
 from weft.frontier.durable.past import DONE, GONE, Past
 from weft.frontier.durable.rebuilding import Rebuilding
 from weft.frontier.durable.records import Commit
@@ -212,11 +215,9 @@ class _Logs:
                     past.take(replayed)
                 if log.dropped:
                     self._dropped[number] = len(log.dropped)
-                sites, states = past.sites(), past.page_states()
-                for page in np.flatnonzero((states == DONE) & (sites != GONE)).tolist():
-                    url, via, _, depth, kind, steps = log.entry(page)
-                    if url not in done:
-                        found[url] = Found(url, kind, depth, via, again=True, steps=steps)
+                for link in _done_in(past, log):
+                    if link.url not in done:
+                        found[link.url] = link
             except WeftError:
                 continue
             finally:
@@ -251,6 +252,19 @@ class _Logs:
 
     def _heard(self, number: int) -> int:
         return self._applied.get(number, 0)
+
+
+def _done_in(past: Past, log: FrontierLog) -> Iterator[Found]:
+    """Pages that a log has as done, those of groups on the shelf included, as links to be followed again."""
+    sites, states = past.sites(leaving=True), past.page_states()
+    for place in np.flatnonzero((states == DONE) & (sites != GONE)).tolist():
+        url, via, _, depth, kind, steps = log.entry(past.first + place)
+        yield Found(url, kind, depth, via, again=True, steps=steps)
+    for _group, content in on_shelf(past, log):
+        over = np.frombuffer(content.state, np.uint8) == parcels.DONE
+        for link, is_done in zip(links_of(content), over.tolist(), strict=True):
+            if is_done:
+                yield msgspec.structs.replace(link, again=True)
 
 
 def _rebuild(

@@ -142,9 +142,32 @@ def _worker(
         if alien:
             yield Damage(name_of(out), f"{_some(alien)} of {where} belong to nobody there, or to another worker")
         missing = set(shared.missing(number, told.groups, last.taken)) - told.moved
+        missing = not_shelved(out, path, missing) if missing else missing
         if missing:
             yield Damage(where, f"nothing is known of {_some(missing)} that it should hold")
     yield from _open_files(out, last)
+
+
+def not_shelved(out: Path, path: Path, groups: set[str]) -> set[str]:
+    """Those of some groups that a worker has not put away. Of these the keys are at hand, not the names."""
+    from weft.frontier.durable.log import FrontierLog  # they load numpy, which is needed for nothing else
+    from weft.frontier.durable.past import Past
+    from weft.frontier.durable.shelved import AWAY
+    from weft.frontier.keyed import Keyed
+
+    log = FrontierLog(path, read_only=True)
+    try:
+        past = Past(log)
+        for replayed in log.replay():
+            past.take(replayed)
+        rows = past.shelved.rows()
+    finally:
+        log.close()
+    keys = set(rows["key"][(rows["flags"] & AWAY) > 0].tolist())
+    if not keys:
+        return groups
+    keyed = Keyed(secret_of(out))
+    return {group for group in groups if keyed.of(group) not in keys}
 
 
 def _inside(out: Path, where: str, otherwise: str) -> str:
@@ -199,6 +222,8 @@ def read_log(out: Path, path: Path, applied: int, *, without: Container[str] = (
                 groups.update(dict.fromkeys(commit.groups))
                 for number in commit.left:
                     groups.pop(registered_domain(names[number]), None)
+                for shelved in commit.shelved:
+                    groups.pop(shelved.group, None)
                 batches.append(commit.batch)
                 told = told._replace(last=commit)
             for batch in (msgspec.msgpack.decode(each, type=Batch) for each in batches if each):

@@ -17,6 +17,7 @@ from weft.compiled import tell_loading
 def warm_crawl() -> None:
     """What a worker runs: the frontier, reading pages, knowing contents again."""
     from weft.clock import VirtualClock
+    from weft.frontier.local.bounds import Bound
     from weft.frontier.local.frontier import LocalFrontier
     from weft.frontier.local.parts import Terms
     from weft.frontier.overrides import Overrides
@@ -29,14 +30,18 @@ def warm_crawl() -> None:
     from weft.parse.directives import NOTHING_ASKED
     from weft.parse.html import parse_html
     from weft.parse.robots_table import load
-    from weft.store.contents import Contents
     from weft.urls import UrlRules
 
     html = b"<a href=/x><a rel=next href=y>"
     parsed = parse_html(html, "utf-8", "http://a.example/", "weft", requisites=False, header=NOTHING_ASKED)
     with tempfile.TemporaryDirectory() as folder:
-        orderings: list[Ordering] = [Priority(), Priority(), Opic()]
-        for number, ordering in enumerate(orderings):
+        orderings: list[tuple[Ordering, Bound | None]] = [
+            (Priority(), None),
+            (Priority(), None),
+            (Opic(), None),
+            (Opic(), Bound(1, 64)),
+        ]
+        for number, (ordering, bound) in enumerate(orderings):
             again = number == 1
             frontier = LocalFrontier(
                 Terms(
@@ -49,8 +54,9 @@ def warm_crawl() -> None:
                     agent="weft",
                     secret=bytes(16),
                     capacity=1 << 10,
+                    bound=bound,
                 ),
-                path=Path(folder) / f"{ordering.name}.log",
+                path=Path(folder) / f"{ordering.name}{'' if bound is None else '-bounded'}.log",
                 clock=VirtualClock(),
             )
             if again:
@@ -71,8 +77,19 @@ def warm_crawl() -> None:
                 frontier.leave(visit)
             _warm_due(frontier.pages.due)
             frontier.commits.commit(marks={})
+            if frontier.exchanges.shelving is not None:
+                frontier.add_seed("http://b.example/x")  # is mail by now
+                frontier.commits.commit(marks={})
+                _warm_index(frontier.exchanges.shelving.index)
             frontier.close()
     load()
+    _warm_contents()
+
+
+def _warm_contents() -> None:
+    """Knowing contents again."""
+    from weft.store.contents import Contents
+
     with tempfile.TemporaryDirectory() as folder:
         for worker in (0, 1):
             contents = Contents(Path(folder), worker, b"")
@@ -90,6 +107,20 @@ def _warm_due(due: Any) -> None:
     due.put(0, 0, 0.0, 1)
     due.wake_all(0.0)
     due.forget(0)
+
+
+def _warm_index(index: Any) -> None:
+    """What is done with groups on the shelf."""
+    import numpy as np
+
+    from weft.frontier.durable.shelved import ASIDE, AWAY, ROW
+
+    index.put(7, log=0, pending=1, pages=1, worth=0.0, at=0.0, flags=AWAY | ASIDE)
+    index.add_mail([(7, 1, 0.0, b"")], 0)
+    index.rouse()
+    if index.find(7) >= 0 and index.has(7):
+        index.take(7, 1)
+    index.load(np.zeros(0, ROW), 0.0, 0.0)
 
 
 def warm_simulator() -> None:

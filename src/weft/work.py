@@ -45,8 +45,9 @@ from weft.errors import WeftError
 from weft.events import Bus, Event, Fault, Fetched, OutageBegan, OutageEnded
 from weft.fetch.dns import Resolver
 from weft.fetch.transport import Transport
+from weft.frontier.local.bounds import Bound, bound_of
 from weft.frontier.local.frontier import LocalFrontier
-from weft.frontier.local.parts import Terms
+from weft.frontier.local.parts import CAPACITY, Terms
 from weft.frontier.politeness import Politeness
 from weft.frontier.shared.contract import Begun, Exchanging, FrontierAwayError
 from weft.frontier.shared.opening import open_frontier
@@ -265,12 +266,22 @@ def _local_frontier(
             seed=settings.running.random_seed,
             private=plan.private,
             checkpoint_after=settings.limits.checkpoint_bytes,
+            bound=_bound(settings, scored=ordering_of(plan).scored),
         ),
         path=path,
         clock=clock,
         note=note,
         say=say,
     )
+
+
+def _bound(settings: Settings, *, scored: bool) -> Bound | None:
+    """How much a worker knows at a time, if that is bounded."""
+    memory, known = settings.running.memory, settings.running.most_known
+    if memory is None and known is None:
+        return None
+    bound = bound_of(memory or 0, known=known, most=CAPACITY, scored=scored)
+    return bound if memory is not None else bound._replace(memory=0)
 
 
 def _tell_of_outages(event: Event, say: Callable[[str], None]) -> None:

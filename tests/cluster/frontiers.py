@@ -22,6 +22,7 @@ from weft.engine.progress import Counts, Progress
 from weft.frontier.durable.inspect import Ledger
 from weft.frontier.durable.log import Commit
 from weft.frontier.durable.parcels import pages_of, unpacked
+from weft.frontier.local.bounds import Bound
 from weft.frontier.local.frontier import LocalFrontier
 from weft.frontier.local.parts import Terms
 from weft.frontier.local.remembered import Remembered
@@ -76,7 +77,13 @@ def number_of(frontier: LocalFrontier) -> int:
 
 
 def open_frontier(
-    path: Path, settings: Settings, clock: Clock, secret: bytes, checkpoint_after: int, tell: Watching
+    path: Path,
+    settings: Settings,
+    clock: Clock,
+    secret: bytes,
+    checkpoint_after: int,
+    bound: Bound | None,
+    tell: Watching,
 ) -> WatchedFrontier:
     """A worker's own frontier, as it is before its log is read."""
     terms = Terms(
@@ -91,6 +98,7 @@ def open_frontier(
         seed=settings.running.random_seed,
         capacity=_CAPACITY,
         checkpoint_after=checkpoint_after,
+        bound=bound,
     )
     frontier = WatchedFrontier(terms, path=path, clock=clock)
     frontier.watch(tell)

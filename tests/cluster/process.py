@@ -262,7 +262,7 @@ class Process:
         settings = run.settings
         store = self._store = LineStore(run.out, number)
         frontier = self.frontier = frontiers.open_frontier(
-            own / "frontier.log", settings, clock, secret_of(run.out), run.checkpoint_after, self.tell
+            own / "frontier.log", settings, clock, secret_of(run.out), run.checkpoint_after, run.bound, self.tell
         )
         bus = Bus()
         bus.subscribe(self._on_fault, Fault)

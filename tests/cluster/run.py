@@ -39,6 +39,7 @@ from weft.engine.gate import Identity
 from weft.engine.limits import Limits
 from weft.engine.watchdog import Watchdog, Watching
 from weft.errors import WeftError
+from weft.frontier.local.bounds import Bound
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
@@ -123,6 +124,8 @@ class Run:
         self.settings = _settings(self.chance.choice(ORDERINGS), networks_of(seed))
         self.servers = Servers(self.web, self.time, self.chance, self.settings.politeness, self.trace, self.broken)
         self.checkpoint_after = self.chance.choice((1 << 26, 1 << 26, 2_000, 6_000))
+        # In a quarter of the runs workers know so little at a time that groups are put away and come back.
+        self.bound = random.Random(f"bound {seed}").choice((None, None, None, Bound(40, 12)))
         self.result = Result(seed, [], "")
         self._hash = hashlib.sha256()
         self._keep = keep

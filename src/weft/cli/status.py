@@ -109,6 +109,8 @@ def _totals(found: Status) -> Table:
     table.add_row("pages", f"{found.pages:,}", "pages/s", f"{found.pages_rate:,.1f}")
     table.add_row("content", decimal(found.bytes), "bytes/s", decimal(int(found.bytes_rate)))
     table.add_row("pages pending", f"{found.pending:,}", "URLs known", f"{found.known:,}")
+    if found.shelved:
+        table.add_row("domains put away", f"{found.shelved:,}", "", "")
     table.add_row("run for", f"{found.seconds:,.0f} s", "blacklist", f"{found.blacklist:,} rules")
     wide = Table.grid(padding=(0, 3))
     wide.add_row(table)

@@ -159,6 +159,7 @@ class Statistics(msgspec.Struct):
     known: int = 0  # URLs
     sites: int = 0
     memory: int = 0  # bytes
+    shelved: int = 0  # groups that are put away
     moved: int = 0  # groups that went to another worker while the crawl ran
     paused: bool = False  # by the operator
     outage: str = ""  # why nobody can be reached at the moment

@@ -107,6 +107,11 @@ class Explainer:
             answer.verdict = f"It failed {standing.tries} times and will be tried again after {when(standing.due)}."
         else:
             answer.verdict = f"It waits for its turn, {place(standing.order)}."
+        if standing.shelved:
+            answer.verdict = (
+                "It waits on the shelf: its worker has put the domain away to save memory, and takes it back when its "
+                "turn comes."
+            )
         if standing.order is not None and reason is None and not (memory is not None and memory.set_aside):
             answer.expected, said = self._expect(url, ledger, standing, standing.order)
             because.append(said)

@@ -219,6 +219,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("weft_known_urls", "gauge", _WORKER, "URLs that the worker knows.", told(lambda t: t.known)),
     Metric("weft_known_sites", "gauge", _WORKER, "Sites that the worker knows.", told(lambda t: t.sites)),
+    Metric("weft_shelved_groups", "gauge", _WORKER, "Groups that the worker has put away.", told(lambda t: t.shelved)),
     Metric(
         "weft_moved_groups_total",
         "counter",

@@ -91,6 +91,7 @@ class Status(msgspec.Struct, kw_only=True):
     out_of_use: dict[str, str]  # directories for volumes whose disk is full or fails, with what it said
     restarted: int  # how often a worker was started again
     restarts: list[Restart]  # the last of these, with their causes
+    shelved: int  # groups that workers have put away
     moved: int  # groups that went from worker to worker while the crawl runs
     time: float  # of this status: wall time
     volumes: int  # WARC files that are sealed
@@ -175,6 +176,7 @@ def look_at(
         out_of_use=now.out_of_use,
         restarted=state.restarted,
         restarts=state.restarts,
+        shelved=total.shelved,
         moved=total.moved,
         time=clock.wall(),
         volumes=0 if out is None else len({each.name for each in waiting_volumes(out)} | stored),

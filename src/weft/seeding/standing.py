@@ -16,8 +16,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.frontier.durable import parcels
 from weft.frontier.durable.log import FrontierLog
 from weft.frontier.durable.memory import SiteMemory
+from weft.frontier.durable.memory import decoded as memory_of
+from weft.frontier.durable.on_shelf import on_shelf
+from weft.frontier.durable.parcels import pages_of
 from weft.frontier.durable.past import GONE, PENDING, REPLACED, Past
 from weft.frontier.special import Special
 from weft.urls import site_of
@@ -52,7 +56,7 @@ def _of_worker(log: FrontierLog, wanted: dict[str, set[str]]) -> dict[str, Place
     past = Past(log)
     for replayed in log.replay():
         past.take(replayed)
-    sites, states = past.sites(), past.page_states()
+    sites, states = past.sites(leaving=True), past.page_states()
     numbers = {number: name for number, name in enumerate(past.names) if name in wanted and number not in past.left}
     aside = _set_aside(past, numbers)
     found: dict[str, Place] = {}
@@ -63,10 +67,38 @@ def _of_worker(log: FrontierLog, wanted: dict[str, set[str]]) -> dict[str, Place
                 break
             if states[page] == REPLACED:
                 continue
-            url = log.entry(page).url
-            if url in missing and _is_plain(past, page, url):
+            at = past.first + page
+            url = log.entry(at).url
+            if url in missing and _is_plain(past, at, url):
                 missing.discard(url)
-                found[url] = _place(past, page, int(states[page]), set_aside=number in aside)
+                found[url] = _place(past, at, int(states[page]), set_aside=number in aside)
+    return found | _on_shelf(past, log, wanted)
+
+
+def _on_shelf(past: Past, log: FrontierLog, wanted: dict[str, set[str]]) -> dict[str, Place]:
+    """Where those stand whose groups were put away."""
+    found: dict[str, Place] = {}
+    for _group, content in on_shelf(past, log):
+        if wanted.keys().isdisjoint(site.name for site in content.sites):
+            continue
+        aside = {site.name for site in content.sites if site.memory and memory_of(site.memory).set_aside}
+        reasons = {
+            place: reason
+            for reason, places in content.refused.items()
+            for place in np.frombuffer(places, np.uint32).tolist()
+        }
+        retries = {place: (tries, wall) for place, tries, wall in content.retries}
+        special = {place for place, _ in content.requests}
+        pages = pages_of(content)
+        for place, (url, state) in enumerate(zip(pages.urls, pages.state.tolist(), strict=True)):
+            if place in special or url not in wanted.get(site_of(url), ()):
+                continue
+            tries, due = retries.get(place, (0, None))
+            waits: Literal["retry", "pending"] = "retry" if due is not None and tries else "pending"
+            said = reasons.get(place, "")
+            where = "refused" if said else "done" if state == parcels.DONE else waits
+            due = due if where == waits else None
+            found[url] = Place(where, said, tries, due, site_of(url) in aside)
     return found
 
 

@@ -60,6 +60,7 @@ def found() -> Status:
         out_of_use={},
         restarted=0,
         restarts=[],
+        shelved=0,
         moved=0,
         time=0.0,
         volumes=12_345,

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from tests.unit.frontier.conftest import Make, SetClock
 from tests.unit.frontier.test_parcels import send
+from tests.unit.frontier.test_shelving import Folding
 
 from weft.frontier.durable.parcels import disturbed, parcels_of
+from weft.frontier.local import rolling
+from weft.frontier.local.bounds import Bound
 from weft.frontier.local.frontier import LocalFrontier
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
@@ -115,6 +118,35 @@ def test_pause__lasts_no_longer_than_it_was_asked_for(
     for path in ("1", "2"):
         again.add_seed(f"http://a.example/{path}")
     assert waited(again, clock) == pytest.approx(20.0, abs=0.2)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_shelf__gives_a_group_back_in_its_time_though_the_clock_was_set_back(
+    make: Make, clock: SetClock, options: dict[str, object], monkeypatch: pytest.MonkeyPatch, *, restarted: bool
+) -> None:
+    """Its site rests no longer, in that run or the next."""
+    monkeypatch.setattr(rolling, "subprocess", Folding)
+    bounded = {**options, "bound": Bound(1, 60), "checkpoint_after": 1}
+    frontier = make(**bounded)
+    crawl(frontier)
+    frontier.commits.commit(marks={})
+    shelving = frontier.exchanges.shelving
+    assert shelving is not None
+    assert shelving.has("a.example")
+    clock.ahead = -HOUR
+    for _ in range(4):
+        frontier.commits.commit(marks={})
+    if restarted:
+        frontier.close()
+        frontier = make(**bounded)
+        frontier.commits.recover()
+        assert frontier.commits.set_back == 0.0
+    begun = clock.now()
+    while frontier.visit() is None:
+        clock.advance(0.25)
+        frontier.commits.commit(marks={})
+        assert clock.now() - begun < 60.0, "it rests and rests"
+    assert clock.now() - begun >= WAIT / 2
 
 
 def handed_on(make: Make, clock: SetClock, tmp_path: Path, options: dict[str, object]) -> list[Parcel]:

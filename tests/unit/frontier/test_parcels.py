@@ -412,7 +412,7 @@ def test_estate__of_a_worker_that_runs_ends_with_what_is_settled(tmp_path: Path)
         estate = Estate.of_running(path, applied=1, since=since)
         assert estate.last is not None
         try:
-            made = {each.group for each in estate.parcels(made_at=1.0, only=estate.changed)}
+            made = {each.group for each in estate.parcels(made_at=1.0, changed_only=True)}
             assert made == estate.changed
             return estate.last.number, estate.changed, [batch.number for batch in estate.batches]
         finally:

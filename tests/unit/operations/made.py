@@ -71,7 +71,9 @@ def _node(number: int, **how: Any) -> NodeState:
 def snapshot(pages: int = 100, *, time: float = 1_000_000.0, over: str = "") -> Snapshot:
     """A crawl of two workers, one of which lives."""
     reports = {
-        number: Statistics(counts=counts(pages + number), known=1000, sites=20, moved=3, memory=10**8, active=5)
+        number: Statistics(
+            counts=counts(pages + number), known=1000, sites=20, moved=3, shelved=4, memory=10**8, active=5
+        )
         for number in (0, 1)
     }
     total = Statistics()
@@ -123,6 +125,7 @@ def snapshot(pages: int = 100, *, time: float = 1_000_000.0, over: str = "") -> 
         out_of_use={"/disk1": "no space left"},
         restarted=2,
         restarts=[Restart(1, time - 60, "signal 9", "")],
+        shelved=8,
         moved=6,
         time=time,
         volumes=3,

@@ -83,6 +83,7 @@ WHOLE: dict[str, Callable[[Snapshot], float]] = {
     "stalled_seconds": lambda s: value("weft_stalled_seconds", s),
     "stalls": lambda s: value("weft_stalls_total", s),
     "restarted": lambda s: value("weft_restarts_total", s),
+    "shelved": lambda s: value("weft_shelved_groups", s),
     "moved": lambda s: value("weft_moved_groups_total", s),
     "volumes": lambda s: value("weft_sealed_volumes", s),
     "stored": lambda s: value("weft_stored_volumes", s),

@@ -4,8 +4,9 @@ since then, and the log that grows.
 A frontier begins with a log of number 0. When a log has grown enough it is closed (`frontier-00003.log`) and the next
 one begins, under the same name as ever (`frontier.log`). What was closed is folded into a checkpoint
 (`frontier-00004.checkpoint`: everything before log 4), which has all that may still change as tables. What does not
-change is in segments that checkpoints share (`frontier-00004.pages`, `.robots`, `.edges`). A checkpoint has its name
-when all of it is on disk; only then may what it stands for be removed. Numpy is not loaded: most need no tables.
+change is in segments that checkpoints share (`frontier-00004.pages`, `.robots`, `.edges`, `.shelf`). A checkpoint has
+its name when all of it is on disk; only then may what it stands for be removed. Numpy is not loaded: most need no
+tables.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -43,7 +44,7 @@ MANIFEST = "manifest"
 NOTHING = 3  # the exit code of a process that found nothing to make a checkpoint of
 TOLD = 2  # the exit code of a process that could make no checkpoint, and has said why
 _MOST = 1 << 30  # bytes that are read in one go
-_NUMBERED = re.compile(r"-(\d{5,})\.(log|checkpoint|pages|robots|edges)(\.new)?$")
+_NUMBERED = re.compile(r"-(\d{5,})\.(log|checkpoint|pages|robots|edges|shelf)(\.new)?$")
 
 
 class Sum(msgspec.Struct, omit_defaults=True, frozen=True):
@@ -57,7 +58,7 @@ class Segment(msgspec.Struct, omit_defaults=True, frozen=True):
     """A file that checkpoints share: it is written once."""
 
     number: int
-    kind: str  # pages, robots or edges
+    kind: str  # pages, robots, edges or shelf
     length: int
     checksum: int
     changed: int  # nanoseconds: when
@@ -69,7 +70,8 @@ class Manifest(msgspec.Struct, omit_defaults=True):
 
     number: int = 0  # the first log that is not in it
     life: int = 0
-    pages: int = 0
+    pages: int = 0  # numbers that were given so far
+    first: int = 0  # the first page that is in it; what was before is on the shelf
     files: dict[str, Sum] = {}
     segments: list[Segment] = []
     agents: list[str] = []  # whose crawl-delays are known, in the order of their codes
@@ -363,12 +365,13 @@ def remove_stale(path: Path, chain: Chain) -> None:
             each.unlink()
 
 
-def remains(path: Path) -> Iterator[Path]:
-    """Every file of a damaged frontier in which pages may be found, the oldest first."""
+def remains(path: Path, kinds: Sequence[str] = ("pages", "log")) -> Iterator[Path]:
+    """Every file of a damaged frontier in which pages may be found, the oldest first; or those of other kinds."""
     found = sorted(set(_numbered(path)))
-    for kind in ("pages", "log"):
+    for kind in kinds:
         yield from (sibling(path, number, each) for number, each in found if each == kind)
-    yield path
+    if "log" in kinds:
+        yield path
 
 
 def records_left(path: Path, *, pages: bool = False) -> Iterator[Whole]:

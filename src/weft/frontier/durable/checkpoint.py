@@ -18,13 +18,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
+import numpy as np
 from isal import isal_zlib
+from numpy.typing import NDArray
 
 from weft.disk import rename, sync_folder, writing
 from weft.errors import WeftError
 from weft.frontier.durable.chain import MANIFEST, NOTHING, TOLD, Manifest, Segment, Sum, packed_manifest, sibling
 from weft.frontier.durable.log import Commit, Extent, FrontierLog, Replayed, packed_chunk
 from weft.frontier.durable.past import PENDING, Past, RobotsFile, Scores, still_needed
+from weft.frontier.durable.putting_away import PuttingAway, finished, floor
+from weft.frontier.durable.shelf import BACK, KIND, MAIL, Shelf, joined, pieces_of, run_of, to_join
 from weft.frontier.shared.contract import Batch
 from weft.processes import die_with_parent
 
@@ -32,6 +36,7 @@ _CHUNK = 1 << 17  # pages of a record of a segment, at most
 _CHUNK_BYTES = 1 << 26  # and bytes of their texts
 _AT_ONCE = 1 << 24  # bytes that are written in one go
 _RECENT = 600.0  # seconds of a crawl that say how fast it is
+_SHELVED = 40  # bytes that a page takes on the shelf, about
 _NICE = 5  # how much the crawl itself comes first
 
 
@@ -59,6 +64,7 @@ class _Folding:
         self._mode = path.stat().st_mode & 0o777
         self._before = Manifest() if log.base is None else log.base.manifest
         self._segments = list(self._before.segments)
+        self._first = self._before.first
 
     def fold(self) -> int | None:
         if self._before.number == self._number or not self._log.settled():
@@ -68,6 +74,8 @@ class _Folding:
         edges: list[bytes] = []
         self._write_segment("pages", self._pages(past, scores, batches, edges), pages=past)
         self._write_segment("edges", edges)
+        if past.shelved:
+            self._shelve(past, scores.all())
         robots = past.robots()
         self._move_robots(robots)
         self._write_tables(past, scores, batches, past.robots_table(robots).tobytes())
@@ -90,6 +98,44 @@ class _Folding:
             chunk.add(replayed)
         if chunk.pages:
             yield chunk.packed()
+
+    def _shelve(self, past: Past, scores: NDArray[np.float64]) -> None:
+        """Put groups away, with the mail for those that are; what is in segments of groups on the shelf alone goes."""
+        back = pieces_of([(key, upto, BACK, b"") for key, upto in past.returned])
+        mail = pieces_of([(key, self._number, MAIL, data) for key, data in past.mail])
+        whole = PuttingAway(past, self._log, scores, self._number).pieces(self._path.parent)
+        runs = [segment for segment in self._segments if segment.kind == KIND]
+        leaving = set().union(*(group.sites for group in past.leaving))
+        size = len(mail.data) + len(past.returned) + int(self._bytes_of(past, leaving))
+        old = to_join(runs, size) if self._base is not None else []
+        shelf = [] if self._base is None else Shelf(self._base, old).runs()
+        new = [iter([each] if len(each.table) else []) for each in (back, mail)]
+        kept = joined([*shelf, new[0], whole, new[1]], all_there=len(old) == len(runs))
+        self._segments = [each for each in self._segments if each not in old]
+        self._write_segment(KIND, run_of(kept))
+        finished(past)
+        past.drop_gone()
+        self._drop_segments(floor(past))
+
+    @staticmethod
+    def _bytes_of(past: Past, sites: set[int]) -> int:
+        """About how many bytes pages take that are put away."""
+        if not sites:
+            return 0
+        table = np.zeros(len(past.names), np.bool_)
+        table[list(sites)] = True
+        found = past.sites(leaving=True)
+        return _SHELVED * int(np.count_nonzero(table[found[found >= 0]]))
+
+    def _drop_segments(self, first: int) -> None:
+        """Leave out segments of pages that are all before a number."""
+        at = self._before.first
+        for segment in [each for each in self._segments if each.kind == "pages"]:
+            if at + segment.pages > first:
+                break
+            at += segment.pages
+            self._segments.remove(segment)
+        self._first = at
 
     def _move_robots(self, robots: dict[int, dict[str, RobotsFile]]) -> None:
         """Copy robots.txt files that are in logs, or in segments of which more than half is out of date."""
@@ -118,18 +164,22 @@ class _Folding:
     def _write_tables(self, past: Past, scores: Scores, batches: list[bytes], robots: bytes) -> None:
         folder = sibling(self._path, self._number, "checkpoint")
         new = folder.with_name(f"{folder.name}.new")
-        states = past.raw_states()
+        given = past.first + len(past.raw_states())
+        states = past.raw_states()[self._first - past.first :]
         pages = past.page_table()
-        pages.redirects = still_needed(past.redirects(), past.page_states() == PENDING).tobytes()
+        redirects = still_needed(past.redirects(), past.page_states() == PENDING, past.first)
+        pages.redirects = redirects[(redirects >= self._first).all(axis=1)].tobytes()
         tables: dict[str, Iterable[bytes | memoryview]] = {
             "state": [states.data],
             "sites": [msgspec.msgpack.encode(past.site_table())],
             "pages": [msgspec.msgpack.encode(pages)],
             "robots": [robots],
         }
-        scored = scores.all()
+        scored = scores.all()[self._first - past.first :]
         if len(scored):
             tables["scores"] = [scored.data.cast("B")]
+        if past.shelved:
+            tables["shelf"] = [past.shelved.rows().tobytes()]
         with writing(new):
             shutil.rmtree(new, ignore_errors=True)
             new.mkdir(0o700 if self._mode == 0o600 else 0o755)
@@ -138,7 +188,8 @@ class _Folding:
             manifest = Manifest(
                 number=self._number,
                 life=self._log.life,
-                pages=len(states),
+                pages=given,
+                first=self._first,
                 files=files,
                 segments=self._segments,
                 agents=past.agents,
@@ -155,7 +206,7 @@ class _Folding:
     def _write_segment(self, kind: str, data: Iterable[bytes], *, pages: Past | None = None) -> None:
         """Write a segment of this checkpoint, if there is something to be written."""
         path = sibling(self._path, self._number, kind)
-        before = self._before.pages
+        before = self._before.pages - self._before.first
         with writing(path):
             its = self._write(path, data)
             if its.length == 0:

@@ -75,6 +75,7 @@ class Replayed(NamedTuple):
     rows: NDArray[Any]
     texts: memoryview
     robots_at: list[Extent]  # where each of its robots.txt files stands
+    log: int  # the number of the log that it is in
 
 
 class Chunk(msgspec.Struct, omit_defaults=True):
@@ -127,7 +128,7 @@ class FrontierLog:
         self._count = array("q")
         self._at = array("q")
         self._file = array("i")
-        self._pages = 0
+        self._pages = self.first
         self._parts: list[_Part] = []
         self._retired: list[_Part] = []  # logs that a checkpoint stands for, until nobody reads them any more
         self._retired_base: Base | None = None
@@ -151,8 +152,13 @@ class FrontierLog:
         return self._chain.base
 
     @property
+    def first(self) -> int:
+        """The first page that the checkpoint has; what was before is on the shelf."""
+        return 0 if self.base is None else self.base.manifest.first
+
+    @property
     def pages(self) -> int:
-        """How many pages are known, those not yet committed included."""
+        """How many numbers of pages were given, those not yet committed included."""
         return self._pages + len(self._texts)
 
     @property
@@ -364,6 +370,17 @@ class FrontierLog:
                     raise damaged("it is not as it was written", sibling(self.path, segment.number, segment.kind))
                 yield np.frombuffer(read, np.uint64, count), np.frombuffer(read, np.int32, count, 8 * count)
 
+    def stored(self) -> Iterator[tuple[int, NDArray[np.int32], NDArray[Any], bytes]]:
+        """All pages that are on disk, in their order, piece by piece: the number of the first, their sites, what was
+        noted of each, and their texts.
+        """
+        for first, count, begin, which in zip(self._first, self._count, self._at, self._file, strict=True):
+            file, rows_at = self._parts[which].file, begin + count * _COLUMNS
+            sites = np.frombuffer(os.pread(file, 4 * count, begin + 8 * count), np.int32)
+            rows = np.frombuffer(os.pread(file, count * ROW.itemsize, rows_at), ROW)
+            texts = os.pread(file, int(rows["end"][-1]), rows_at + count * ROW.itemsize)
+            yield first, sites, rows, texts
+
     def sites(self) -> NDArray[np.int32]:
         """By page of the checkpoint: the number of its site."""
         return np.concatenate([np.empty(0, np.int32), *(sites for _, sites in self.columns())])
@@ -389,7 +406,7 @@ class FrontierLog:
         self._retired = [part for part in logs if _number(part.name) < base.manifest.number]
         self._retired_base, self._chain = self.base, Chain(base, [], self._head)
         self._first, self._count, self._at, self._file = array("q"), array("q"), array("q"), array("i")
-        self._parts, self._pages = [], 0
+        self._parts, self._pages = [], self.first
         self._take_segments(base)
         self._parts += [part for part in logs if part not in self._retired]
         for first, count, at, file in records:
@@ -453,6 +470,7 @@ class FrontierLog:
             np.frombuffer(payload, ROW, count, at + _COLUMNS * count),
             memoryview(payload)[at + (_COLUMNS + ROW.itemsize) * count :],
             _extents(commit, payload, part.name, payload_at),
+            _number(part.name),
         )
 
     def _note(self, place: int, payload_at: int, part: int, count: int) -> None:

@@ -9,6 +9,7 @@ site come in the same order wherever they go. Fingerprints are not in it: they a
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,8 @@ from weft.errors import WeftError
 from weft.frontier.durable import past
 from weft.frontier.durable.log import Commit, FrontierLog
 from weft.frontier.durable.past import GONE, Past, Scores
-from weft.frontier.shared.contract import Batch, Parcel
+from weft.frontier.durable.shelved import AWAY
+from weft.frontier.shared.contract import Batch, Notice, Parcel
 from weft.urls import registered_domain
 
 PENDING, DONE, REFUSED, RETRY = range(4)  # where a page stands
@@ -132,7 +134,8 @@ class _Touched:
     def __init__(self) -> None:
         self._pages: list[NDArray[Any]] = [np.empty(0, np.uint32)]
         self._sites: set[int] = set()
-        self._groups: set[str] = set()
+        self._groups: set[str] = set()  # that came, be it from the shelf, or were put away
+        self.mailed: set[int] = set()  # keys of groups on the shelf that have new mail
 
     def take(self, commit: Commit, first: int, end: int) -> None:
         """The next record, with the numbers of its new pages."""
@@ -142,12 +145,18 @@ class _Touched:
         self._pages.append(np.array(single, np.uint32))
         self._sites.update(each[0] for some in (commit.states, commit.jars, commit.robots) for each in some)
         self._groups.update(commit.groups)
+        self._groups.update(group.group for group in commit.shelved)
+        self.mailed.update(key for key, _, _, _ in commit.mail)
 
     def groups(self, past: Past) -> set[str]:
-        """The groups of all of it that are still held."""
-        sites = np.unique(past.sites()[np.concatenate(self._pages)]).tolist()
+        """The groups of all of it that are still held, but for those in runs of the shelf: these have new mail, or
+        nothing new.
+        """
+        pages = np.concatenate(self._pages).astype(np.int64) - past.first
+        sites = np.unique(past.sites(leaving=True)[pages[pages >= 0]]).tolist()
         found = {past.domains[site] for site in {*sites, *self._sites} if site != GONE and site not in past.left}
-        return (found | self._groups) & past.groups.keys()
+        found |= self._groups | {group.group for group in past.leaving if group.key in self.mailed}
+        return found & {*past.groups, *(group.group for group in past.leaving)}
 
 
 class Estate(Past):
@@ -155,7 +164,8 @@ class Estate(Past):
 
     Records at the end whose outputs are not `intact` do not count. Unless the log is only read they are cut off, as
     a worker that goes on does it: later, when the outputs are sealed, they could not be told from intact ones.
-    `changed` are the groups of which the log says something behind the commit `since`.
+    `changed` are the groups of which the log says something behind the commit `since`; beside them there are those in
+    runs of the shelf that have new mail.
     """
 
     def __init__(
@@ -173,27 +183,34 @@ class Estate(Past):
         scores = Scores(log.base)
         recent = None if log.base is not None and log.base.manifest.last.number > since else _Touched()
         for replayed in log.replay(intact, applied=applied):
-            first = self.page_count
+            first = self.first + self.page_count
             self.take(replayed)
             scores.take(replayed.commit)
             told.append(replayed.commit.batch)
             if recent is not None and replayed.commit.number > since:
-                recent.take(replayed.commit, first, self.page_count)
+                recent.take(replayed.commit, first, self.first + self.page_count)
         batches = (msgspec.msgpack.decode(each, type=Batch) for each in told if each)
         self.batches = [batch for batch in batches if batch.number > applied]
-        self._site_of = self.sites()
+        self._site_of = self.sites(leaving=True)
         self._scores = scores.all()
         self.unknown()  # what was sent once, and nobody knows what came of it, is not sent again
         self._special = self.special()
         self._states_of = self.page_states()
         self._where = np.full(len(self._site_of), PENDING, np.uint8)
-        self._where[list(self.retries)] = RETRY
+        self._where[[page - self.first for page in self.retries if page >= self.first]] = RETRY
         self._where[self._states_of == past.DONE] = DONE
         self._where[self._states_of >= past.REFUSED] = REFUSED
-        self.changed = set(self.groups) if recent is None else recent.groups(self)
+        everything = {*self.groups, *(group.group for group in self.leaving)}
+        self.changed = everything if recent is None else recent.groups(self)
+        self._mailed = None if recent is None else recent.mailed  # None: any group in a run may be another one
 
     def __repr__(self) -> str:
         return f"Estate({len(self.groups)} groups, {len(self._site_of)} pages)"
+
+    @property
+    def held(self) -> int:
+        """How many groups it held, here and on the shelf."""
+        return len(self.groups) + int(np.count_nonzero(self.shelved.rows()["flags"] & AWAY))
 
     @classmethod
     def of_running(cls, path: Path, *, applied: int, since: int) -> Estate:
@@ -203,9 +220,48 @@ class Estate(Past):
         asked = iter((False,))  # of the two that are not settled: they are left out whatever their outputs are
         return cls(path, lambda _commit: next(asked, True), applied=applied, read_only=True, since=since)
 
-    def parcels(self, *, made_at: float, only: Container[str] | None = None) -> Iterator[Parcel]:
-        """A parcel for each group, or for some."""
-        places = {group: place for place, group in enumerate(self.groups)}
+    def parcels(self, *, made_at: float, changed_only: bool = False) -> Iterator[Parcel]:
+        """A parcel for each group, those included that are on the shelf; or for those that changed."""
+        from weft.frontier.durable.on_shelf import on_shelf, with_mail  # which makes parcels of what is there
+
+        rest: dict[str, list[Notice]] = {}
+        for group, content in on_shelf(self, self._log, self._keys_changed() if changed_only else None, rest=rest):
+            content.clean, content.made_at = self.clean, made_at
+            yield Parcel(group, _pending(content), packed(content))
+        leaving = {group.group: group.key for group in self.leaving}
+        mail = self.letters({*leaving.values()})
+        # A group with mail that it has not read changed when that came; it is read soon.
+        wanted = self.changed | rest.keys() if changed_only else None
+        for parcel in self._here([*self.groups, *leaving], made_at, wanted):
+            letters = [*rest.pop(parcel.group, []), *mail.get(leaving.get(parcel.group, -1), [])]
+            if not letters:
+                yield parcel
+            else:
+                content = with_mail(unpacked(parcel.content), letters)
+                yield Parcel(parcel.group, _pending(content), packed(content))
+
+    def _keys_changed(self) -> set[int] | None:
+        """The keys of groups in runs that changed, and of those of which a run may have mail alone; None: of all."""
+        if self._mailed is None:
+            return None
+        rows = self.shelved.rows()
+        back = rows["key"][(rows["flags"] & AWAY) == 0].tolist()
+        return {*self._mailed, *back, *(group.key for group in self.leaving)}  # who leaves may have come back before
+
+    def memories(self) -> Iterator[tuple[str, bytes, Callable[[], dict[str, bytes]]]]:
+        """Of each site that was visited, here or on the shelf: its name, `SiteMemory` encoded, and, for who asks, its
+        robots.txt files by scheme.
+        """
+        from weft.frontier.durable.on_shelf import on_shelf
+
+        for number, data in self.states.items():
+            yield self.names[number], data, partial(self.robots_of, number)
+        for _group, content in on_shelf(self, self._log):
+            yield from ((site.name, site.memory, partial(dict, site.robots)) for site in content.sites if site.memory)
+
+    def _here(self, groups: list[str], made_at: float, only: Container[str] | None) -> Iterator[Parcel]:
+        """A parcel for each of some groups whose pages are in logs and segments; for all or for some of these."""
+        places = {group: place for place, group in enumerate(groups)}
         owners = np.array([places.get(registered_domain(name), -1) for name in self.names] or [-1], np.int32)
         sites: dict[int, list[int]] = {}
         for number, place in enumerate(owners[: len(self.names)].tolist()):
@@ -224,10 +280,12 @@ class Estate(Past):
         self._log.close()
 
     def _parcel(self, group: str, sites: list[int], pages: NDArray[np.int64], made_at: float) -> Parcel:
-        entries: list[Any] = [self._log.entry(page) for page in pages.tolist()]
+        entries: list[Any] = [self._log.entry(page) for page in (pages + self.first).tolist()]
         urls, vias, _sites, depths, kinds, steps = zip(*entries, strict=True) if entries else ((),) * 6
         state = self._where[pages]
-        retries = [(place, *self.retries[int(pages[place])]) for place in np.flatnonzero(state == RETRY).tolist()]
+        retries = [
+            (place, *self.retries[self.first + int(pages[place])]) for place in np.flatnonzero(state == RETRY).tolist()
+        ]
         content = Content(
             [SiteParcel(self.names[site], self.states.get(site, b""), self.robots_of(site)) for site in sites],
             clean=self.clean,
@@ -242,10 +300,9 @@ class Estate(Past):
             scores=self._scores[pages].tobytes() if len(self._scores) else b"",
             steps=bytes(steps) if any(steps) else b"",
             refused=self._refused_of(pages) if np.any(state == REFUSED) else {},
-            requests=self._requests_of(pages.tolist()) if self._special else [],
+            requests=self._requests_of((pages + self.first).tolist()) if self._special else [],
         )
-        pending = int(np.count_nonzero((state == PENDING) | (state == RETRY)))
-        return Parcel(group, pending, packed(content))
+        return Parcel(group, _pending(content), packed(content))
 
     def _requests_of(self, pages: list[int]) -> list[tuple[int, bytes]]:
         """The places of those of some pages that are asked for in a way of their own, and how."""
@@ -256,3 +313,8 @@ class Estate(Past):
         states = self._states_of[pages]
         found = {reason: np.flatnonzero(states == past.REFUSED + code) for code, reason in enumerate(self.reasons)}
         return {reason: places.astype(np.uint32).tobytes() for reason, places in found.items() if len(places)}
+
+
+def _pending(content: Content) -> int:
+    state = np.frombuffer(content.state, np.uint8)
+    return int(np.count_nonzero((state == PENDING) | (state == RETRY)))

@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 from weft.frontier.durable.chain import Base, PageTable, SiteTable
 from weft.frontier.durable.log import Commit, Extent, FrontierLog, Replayed
 from weft.frontier.durable.memory import unpacked_robots, with_cookies
+from weft.frontier.durable.records import Shelved as ShelvedGroup
+from weft.frontier.durable.shelved import ROW as SHELVED
+from weft.frontier.durable.shelved import Shelved
+from weft.frontier.shared.contract import Notice
 from weft.model import FIRST_REQUISITE
 from weft.urls import registered_domain
 
@@ -65,7 +69,12 @@ class Past:
         self.names: list[str] = []  # of sites, by number; a site that left and came again has two
         self.domains: list[str] = []  # of the same
         self.left: set[int] = set()  # numbers of sites that went to another worker
-        self.groups: dict[str, None] = {}  # that are held, in the order in which they came
+        self.groups: dict[str, None] = {}  # that are held, in the order in which they came; not those on the shelf
+        self.shelved = Shelved()  # these
+        self.leaving: list[ShelvedGroup] = []  # of them, those whose pages are not in a run yet
+        self.mail: list[tuple[int, bytes]] = []  # for groups on the shelf, since the checkpoint: key, encoded notices
+        self.returned: list[tuple[int, int]] = []  # that came back since: key, the checkpoint where they were read
+        self.first = log.first  # the first page that is known; arrays by page begin with it
         self.scope: list[str] = []
         self._states: dict[int, bytes] = {}  # by site: `SiteMemory`, encoded, and its cookies where these changed last
         self._jars: dict[int, bytes] = {}
@@ -114,7 +123,9 @@ class Past:
         self.agents = list(manifest.agents)
         self.robots_base = np.frombuffer(base.read("robots"), ROBOTS)
         self._state = np.frombuffer(bytearray(base.read("state")), np.uint8)
-        self._pages = manifest.pages
+        self._pages = manifest.pages - manifest.first
+        if "shelf" in manifest.files:
+            self.shelved = Shelved(np.frombuffer(base.read("shelf"), SHELVED))
 
     def take(self, replayed: Replayed) -> None:
         """The next record."""
@@ -151,6 +162,16 @@ class Past:
         self._set(np.frombuffer(commit.replaced, np.uint32), REPLACED)
         if commit.left:
             self._leave(commit.left)
+        if commit.shelved or commit.mail or commit.unshelved:
+            self._shelve(commit, replayed.log)
+
+    def _shelve(self, commit: Commit, log: int) -> None:
+        self.shelved.take(commit, log)
+        self.mail += [(key, data) for key, _, _, data in commit.mail]
+        self.returned += commit.unshelved
+        self.leaving += commit.shelved
+        for group in commit.shelved:
+            self.groups.pop(group.group, None)
 
     def _grow(self, pages: int) -> None:
         if self._pages + pages > len(self._state):
@@ -159,6 +180,8 @@ class Past:
             self._state = state
 
     def _set(self, pages: NDArray[Any], state: int) -> None:
+        if self.first:
+            pages = pages[pages >= self.first] - self.first
         self._state[pages] = (self._state[pages] & PART) | state
 
     @property
@@ -191,25 +214,29 @@ class Past:
         extents |= {scheme: file.extent for scheme, file in self.robots_since.get(site, {}).items()}
         return {scheme: self._log.read(extent) for scheme, extent in extents.items() if extent.file not in without}
 
-    # Pages.
+    # Pages. Arrays begin with the first page that is known.
 
     @property
     def page_count(self) -> int:
         """How many pages are known."""
         return self._pages
 
-    def sites(self) -> NDArray[np.int32]:
-        """By page: the number of its site, or `GONE`."""
+    def sites(self, *, leaving: bool = False) -> NDArray[np.int32]:
+        """By page: the number of its site, or `GONE`. Those of groups that are being put away have theirs if they are
+        asked for.
+        """
         base = self._log.sites() if self.base_sites is None else self.base_sites
         found = np.concatenate([base, *self._sites])
-        if self.left:
-            found[self._gone()[found]] = GONE
+        gone = self.left if leaving else self.gone()
+        if gone:
+            table = np.zeros(len(self.names), np.bool_)
+            table[list(gone)] = True
+            found[table[found]] = GONE
         return found
 
-    def _gone(self) -> NDArray[np.bool_]:
-        gone = np.zeros(len(self.names), np.bool_)
-        gone[list(self.left)] = True
-        return gone
+    def gone(self) -> set[int]:
+        """Numbers of sites that are with another worker, or on the shelf."""
+        return self.left.union(*(group.sites for group in self.leaving)) if self.leaving else self.left
 
     def raw_states(self) -> NDArray[np.uint8]:
         """By page: where it stands, and whether it is a part."""
@@ -225,7 +252,7 @@ class Past:
 
     def reason(self, page: int) -> str:
         """Why a page was refused; "" if it was not."""
-        state = int(self._state[page]) & STATE
+        state = int(self._state[page - self.first]) & STATE
         return self.reasons[state - REFUSED] if state >= REFUSED else ""
 
     def unknown(self) -> list[int]:
@@ -244,7 +271,8 @@ class Past:
 
     def _open(self, pages: Collection[int]) -> list[int]:
         """Those of some pages that are neither done nor refused."""
-        return [page for page in sorted(pages) if self._state[page] & STATE == PENDING]
+        first = self.first
+        return [page for page in sorted(pages) if page >= first and self._state[page - first] & STATE == PENDING]
 
     def redirects(self) -> NDArray[np.uint32]:
         """Pages that were found by a redirect, each with the page that it was on."""
@@ -258,6 +286,22 @@ class Past:
             self._states.pop(number, None)
             self._jars.pop(number, None)
             self.robots_since.pop(number, None)
+
+    def letters(self, keys: Collection[int] | None = None) -> dict[int, list[Notice]]:
+        """Mail that is in no run yet, by the keys of groups: of all, or of some."""
+        found: dict[int, list[Notice]] = {}
+        for key, data in self.mail:
+            if keys is None or key in keys:
+                found.setdefault(key, []).extend(msgspec.msgpack.decode(data, type=list[Notice]))
+        return found
+
+    def forget(self, number: int) -> None:
+        """A site is on the shelf with all that is known of it: its number stands for it no more."""
+        self.left.add(number)
+        self.names[number] = self.domains[number] = ""
+        self._states.pop(number, None)
+        self._jars.pop(number, None)
+        self.robots_since.pop(number, None)
 
     # As a checkpoint has them.
 
@@ -287,6 +331,16 @@ class Past:
             redirects=self.redirects().tobytes(),
         )
 
+    def drop_gone(self) -> None:
+        """Forget what is known of single pages whose sites are here no more."""
+        if not self.left:
+            return
+        sites, first = self.sites(), self.first
+        for known in (self.retries, self.requests):
+            for page in [page for page in known if page < first or sites[page - first] == GONE]:
+                del known[page]
+        self.sent = {page for page in self.sent if page >= first and sites[page - first] != GONE}
+
     def robots_table(self, robots: dict[int, dict[str, RobotsFile]]) -> NDArray[Any]:
         """Robots.txt files that are all in segments."""
         rows = [
@@ -314,6 +368,7 @@ class Scores:
 
     def __init__(self, base: Base | None) -> None:
         scored = base is not None and "scores" in base.manifest.files
+        self._first = 0 if base is None else base.manifest.first
         self._before = np.frombuffer(bytearray(base.read("scores"))) if base is not None and scored else np.empty(0)
         self._new: list[NDArray[np.float64]] = []
         self._changes: list[tuple[NDArray[np.uint32], NDArray[np.float64]]] = []
@@ -327,17 +382,21 @@ class Scores:
         self._changes.append((np.frombuffer(commit.rescored, np.uint32), np.frombuffer(commit.rescores)))
 
     def all(self) -> NDArray[np.float64]:
-        """By page: its score; of none, where the ordering does not score."""
+        """By page: its score, beginning with the first that is known; of none, where the ordering does not score."""
         scores: NDArray[np.float64] = np.concatenate([self._before, *self._new])
         for pages, now in self._changes:
-            scores[pages] = now
+            ours = pages >= self._first
+            scores[pages[ours] - self._first] = now[ours]
         return scores
 
 
-def still_needed(redirects: NDArray[np.uint32], pending: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    """Those of some redirects by which pending pages were found, or what led to these; in their order."""
+def still_needed(redirects: NDArray[np.uint32], pending: NDArray[np.bool_], first: int = 0) -> NDArray[np.uint32]:
+    """Those of some redirects by which pending pages were found, or what led to these; in their order. `pending` begins
+    with the first page that is known.
+    """
+    redirects = redirects[(redirects >= first).all(axis=1)]
     needed = np.zeros(len(redirects), np.bool_)
-    wanted: NDArray[Any] = np.flatnonzero(pending[redirects[:, 0]])
+    wanted: NDArray[Any] = np.flatnonzero(pending[redirects[:, 0] - np.uint32(first)])
     for _ in range(MOST_REDIRECTS):
         wanted = wanted[~needed[wanted]]
         if not len(wanted):

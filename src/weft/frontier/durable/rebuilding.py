@@ -17,7 +17,8 @@ import numpy as np
 from weft.errors import WeftError
 from weft.frontier.durable.chain import as_extent, commits_left, records_left, unsound
 from weft.frontier.durable.log import FrontierLog, entries_of
-from weft.frontier.durable.parcels import DONE, Content, SiteParcel, packed, pages_of, unpacked
+from weft.frontier.durable.on_shelf import links_left, links_of, on_shelf
+from weft.frontier.durable.parcels import DONE, Content, SiteParcel, packed, unpacked
 from weft.frontier.durable.past import Past
 from weft.frontier.durable.records import Commit
 from weft.frontier.shared.contract import Found, Message, Parcel, Remains, SharedFrontier
@@ -73,6 +74,8 @@ class Rebuilding:
                 for number, memory in past.states.items():
                     name = past.names[number]
                     self._sites[name] = SiteParcel(name, memory, past.robots_of(number, without=damaged))
+                for _group, content in on_shelf(past, log):
+                    self._sites |= {site.name: SiteParcel(site.name, site.memory) for site in content.sites}
             except _BAD:
                 continue
             finally:
@@ -139,6 +142,7 @@ class Rebuilding:
             for record in records_left(path, pages=True):
                 for entry in entries_of(record.payload):
                     yield Found(entry.url, entry.kind, entry.depth, entry.via, steps=entry.steps)
+            yield from links_left(path)
         if self._shared is not None:
             for message in self._shared.remains():
                 try:
@@ -150,7 +154,4 @@ class Rebuilding:
 def _links_of(message: Message) -> Iterator[Found]:
     yield from (notice for notice in message.notices if isinstance(notice, Found))
     for parcel in message.parcels:
-        urls, _site, via, depth, kind, _state, _scores, steps = pages_of(unpacked(parcel.content))
-        columns = (via.tolist(), depth.tolist(), kind.tolist(), steps.tolist())
-        for url, source, deep, how, far in zip(urls, *columns, strict=True):
-            yield Found(url, how, deep, source, steps=far)
+        yield from links_of(unpacked(parcel.content))

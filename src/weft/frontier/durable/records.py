@@ -42,6 +42,19 @@ class LogHead(msgspec.Struct, omit_defaults=True, frozen=True):
     life: int = 0  # how often the frontier began with nothing; the same in all its logs and checkpoints
 
 
+class Shelved(msgspec.Struct, array_like=True, frozen=True):
+    """A group that is put away: what is known of it without looking into its files."""
+
+    key: int  # of its name, under the crawl's secret
+    group: str
+    sites: list[int]  # numbers, which stand for them no more
+    pending: int  # pages that may be visited, those of sites that were set aside not counted
+    pages: int  # that are known
+    worth: float  # of the best of those that may be visited, by the ordering
+    at: float  # wall time before which nothing can be done there
+    aside: bool  # a site of it was set aside
+
+
 class Commit(msgspec.Struct, omit_defaults=True):
     """What changed between two commits, apart from new pages."""
 
@@ -71,6 +84,9 @@ class Commit(msgspec.Struct, omit_defaults=True):
     version: int = 0  # how far the global frontier was when it was last heard of
     groups: list[str] = []  # that were checked out
     left: list[int] = []  # sites that were checked in: numbers
+    shelved: list[Shelved] = []  # groups that are put away, and stay ours
+    unshelved: list[tuple[int, int]] = []  # groups that came back, or their mail: key, the checkpoint where it was read
+    mail: list[tuple[int, int, float, bytes]] = []  # for groups on the shelf: key, how many notices, worth, encoded
     wall: float = 0.0  # when it was made
     clean: bool = False  # the worker stopped after this
 

@@ -57,7 +57,12 @@ class Arrivals:
 
     def load(self, parcel: Parcel) -> None:
         """Take up a group where another worker left it."""
-        content = unpacked(parcel.content)
+        self.take(unpacked(parcel.content))
+
+    def take(self, content: Content, *, from_shelf: bool = False, second_chance: bool = False) -> None:
+        """Take up a group where another worker left it, or from the shelf, where we left it ourselves; with a
+        `second_chance` for its sites that were set aside.
+        """
         known = {site.name for site in content.sites if site.name in self._sites.numbers}  # for an errand, at most
         numbers = [self._sites.number(site.name) for site in content.sites]
         self._load_pages(content, np.array(numbers, np.int32), anew=not known)
@@ -66,19 +71,26 @@ class Arrivals:
             site = self._sites[number]
             self._robots.load(site, sent.robots)
             if sent.name not in known:
-                self._remember(site, sent.memory, content, now, wall)
+                self._remember(site, sent.memory, content, now, wall, from_shelf=from_shelf, second=second_chance)
         # There may be sites that nobody wrote down. How long ago that was only another machine's clock knows.
         if not content.clean and content.made_at not in self._waited:
             self._waited.add(content.made_at)
             self._schedule.hold_back(now)
 
-    def _remember(self, site: Site, memory: bytes, content: Content, now: float, wall: float) -> None:
+    def _remember(
+        self, site: Site, memory: bytes, content: Content, now: float, wall: float, *, from_shelf: bool, second: bool
+    ) -> None:
         """Take up what is remembered of a site; one may have been visited last when its worker died."""
         if memory:
             site.remember(memory, now, wall)
             if site.denied_at > 0:
                 self._sites.mark_dead(site, site.denied_at)
-        if memory or not content.clean:
+        if second and site.set_aside:
+            site.set_aside, site.second_chance = False, True
+        if memory and from_shelf:
+            self._schedule.take_back(site, now)
+            self._sites.changed.add(site.number)
+        elif memory or not content.clean:
             self._schedule.resume(site, now)
             self._sites.changed.add(site.number)
 
@@ -108,6 +120,8 @@ class Arrivals:
         page_of = np.full(len(urls), -1, np.int64)
         page_of[chosen] = np.arange(first, first + len(places))
         restore(seen.arrays, keys[chosen])
+        if pages.heaps.arrays.owner.size > 1:
+            pages.heaps.arrays.owner[first : first + len(places)] = site_of[chosen]
         np.add.at(seen.arrays.found, site_of[chosen][kind[chosen] < FIRST_REQUISITE], 1)
         if pages.scored:
             scores = scores[chosen] if len(scores) else np.zeros(len(places))

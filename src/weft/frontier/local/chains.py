@@ -49,6 +49,10 @@ class Chains:
         """Write down what came since the last commit."""
         commit.redirects, self._new = self._new.tobytes(), array("I")
 
-    def restore(self, redirects: NDArray[np.uint32], pending: NDArray[np.bool_]) -> None:
-        """Take back the ways that led to pending pages."""
-        self._source.update(still_needed(redirects, pending)[-_MOST:].tolist())
+    def forget(self, first: int) -> None:
+        """Pages before this one are here no more."""
+        self._source = {page: source for page, source in self._source.items() if page >= first and source >= first}
+
+    def restore(self, redirects: NDArray[np.uint32], pending: NDArray[np.bool_], first: int = 0) -> None:
+        """Take back the ways that led to pending pages; of these it is known from the `first` on."""
+        self._source.update(still_needed(redirects, pending, first)[-_MOST:].tolist())

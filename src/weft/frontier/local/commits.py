@@ -66,6 +66,9 @@ class Commits:
         parts = self._parts
         now, wall = self._clock.now(), self._clock.wall()
         self._rolling.look()
+        shelving, rolls = self._exchanges.shelving, self._rolling.closes()
+        if shelving is not None:
+            shelving.begin(self._log.number + (rolls and self._log.size > 0))
         commit = Commit(marks=marks, counts=counts, wall=wall, clean=clean)
         commit.application, commit.untold = application
         batch = parts.holdings.pack(commit, lists=parts.sites.changed_lists())
@@ -75,8 +78,10 @@ class Commits:
         parts.redirects.chains.pack(commit)
         parts.specials.pack(commit, clean=clean)
         parts.ranking.pack(commit)
+        if shelving is not None:
+            shelving.pack(commit)
         self._exchanges.mail.seal(batch, commit)
-        parts.robots.placed(commit, self._log.pack(commit, roll=self._rolling.closes()))
+        parts.robots.placed(commit, self._log.pack(commit, roll=rolls))
         self._pauses.turn(wall)
         self._packed = (commit.number, commit.taken)
         self._packed_awaiting += self._awaiting
@@ -90,6 +95,8 @@ class Commits:
         self._pauses.sync = sync
         self._log.write(sync=sync)
         self._rolling.work(self._exchanges.mail.applied)
+        if self._exchanges.shelving is not None:
+            self._exchanges.shelving.read()
 
     def written(self) -> None:
         """The packed record is on disk."""
@@ -97,6 +104,10 @@ class Commits:
         self._rolling.written()
         self._exchanges.mail.committed(*self._packed)
         self._parts.specials.written()
+        if self._exchanges.shelving is not None:
+            self._exchanges.shelving.look()
+            self._rolling.hurry = self._exchanges.shelving.hurry
+            self._exchanges.shelving.hurry = False
         awaiting, self._packed_awaiting = self._packed_awaiting, []
         for done in awaiting:
             done(None)
@@ -163,14 +174,15 @@ class Commits:
         for url in past.scope:
             parts.scope.admit(url)
         parts.holdings.groups.update(past.groups)
-        parts.sites.restore_names(past.names, past.domains, past.left)
+        self._restore_shelf(past)
+        parts.sites.restore_names(past.names, past.domains, past.gone())
         unknown = past.unknown()
         standing = restoring.restore(parts.pages, parts.sites, past)
         self._restore_sites(past)
         pending = restoring.stand(
             parts.pages, parts.sites, past, standing, self._clock, self.set_back, parts.terms.retries.longest
         )
-        parts.redirects.chains.restore(past.redirects(), pending)
+        parts.redirects.chains.restore(past.redirects(), pending, past.first)
         parts.specials.restore(past.special(), every=past.requests.values())
         self.application, self.untold = past.application, past.untold
         for page in unknown:
@@ -178,6 +190,22 @@ class Commits:
             special = decode(past.requests[page])
             turn = Turn(PageNumber(page), special.id(url), url, depth, kind, via, 1, steps)
             self.unknown.append((turn, special))
+
+    def _restore_shelf(self, past: Past) -> None:
+        """Put back what is known of groups on the shelf; nothing else is of those that were on the way there."""
+        if past.leaving:
+            for group in past.leaving:
+                for number in group.sites:
+                    past.forget(number)
+            past.drop_gone()
+        if self._exchanges.shelving is not None:
+            self._exchanges.shelving.restore(past, self._log.number, self.set_back)
+        elif past.shelved:
+            raise WeftError(
+                "groups of this crawl are on the shelf, and --memory is not set",
+                where=str(self._log.path),
+                todo="go on with --memory as before; it may be larger",
+            )
 
     def _restore_sites(self, past: Past) -> None:
         """Put back what was known of sites. Any of them may have been visited until this moment."""
@@ -209,10 +237,13 @@ class Commits:
         """Are the keys in the log made with our secret? Another one would have every page fetched again."""
         if not self._log.pages:
             return
-        name, seen = self._log.entry(0).url.encode(), self._parts.pages.seen
-        if 0 in past.requests:
-            name = msgspec.msgpack.decode(past.requests[0], type=Special).name(name.decode())
-        if seen.keyed.of_bytes(name) != seen.key_of[0]:
+        first, seen = self._log.first, self._parts.pages.seen
+        if first == self._log.pages:
+            return
+        name = self._log.entry(first).url.encode()
+        if first in past.requests:
+            name = msgspec.msgpack.decode(past.requests[first], type=Special).name(name.decode())
+        if seen.keyed.of_bytes(name) != seen.key_of[first]:
             raise WeftError(
                 "the crawl's hash key is not the one that it was begun with",
                 where=str(self._log.path),

@@ -321,11 +321,12 @@ class Discovery:
         number = self._sites.numbers.get(name)
         if number is None:
             group = registered_domain(name)
-            reason = self._no_room(url, name, group, kind, depth, via)
+            shelved = self._holdings.shelf is not None and self._holdings.shelf.has(group)  # what is new there it says
+            reason = None if shelved else self._no_room(url, name, group, kind, depth, via)
             if reason is not None:
                 self.refused[reason] += 1
                 return reason
-            if not self._holdings.holds(group):
+            if shelved or not self._holdings.holds(group):
                 self._note(target, url)
                 link = contract.Found(url, kind, depth, via, score or None, steps=self._steps)
                 if self._asked is None:

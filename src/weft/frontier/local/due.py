@@ -112,6 +112,11 @@ class Due:
         pages = self.arrays.page[entries[np.argsort(self.arrays.order[entries])]]
         return cast("list[PageNumber]", pages.tolist())
 
+    def entries(self) -> NDArray[np.int64]:
+        """The entries that are in use."""
+        table = self.arrays.table[: self._counts[PLACES]]
+        return table[table > 0].astype(np.int64) - 1
+
     def times(self) -> dict[int, tuple[float, int]]:
         """By page that waits: when it is due, and how often it was tried. For who looks from outside."""
         entries = self.arrays.heap[: self.waiting]

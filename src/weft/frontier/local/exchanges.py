@@ -15,6 +15,7 @@ from weft.frontier.local.correspondence import Correspondence
 from weft.frontier.local.departures import Departures
 from weft.frontier.local.errands import Errands
 from weft.frontier.local.parts import Parts
+from weft.frontier.local.shelving import Shelving
 from weft.frontier.shared.contract import Begun, Found, Gain, Message, Notice, Orders, Report, RobotsBrought
 from weft.frontier.special import ORDINARY, decode
 from weft.model import Kind, SiteNumber
@@ -51,6 +52,8 @@ class Exchanges:
             ranking=parts.ranking,
             specials=parts.specials,
         )
+        bound = parts.terms.bound
+        self.shelving = None if bound is None else Shelving(parts, bound, self._arrivals, self._take_notice)
 
     def __repr__(self) -> str:
         return f"Exchanges({self.mail})"
@@ -82,18 +85,38 @@ class Exchanges:
             return 1 << 30
         enough = 2 * parts.terms.politeness.connections
         held = schedule.busy + schedule.ready + schedule.waiting
+        if self.shelving is not None and self.shelving.work:
+            return 0
         return enough - held if held < enough // 2 else 0
 
     @property
     def idle(self) -> bool:
         """Can nothing happen by itself: no page may be fetched, now or later?"""
         parts, schedule = self._parts, self._parts.schedule
+        if self.shelving is not None and self.shelving.work and not parts.pace.exhausted:
+            return False
         return schedule.busy == 0 and (parts.pace.exhausted or schedule.stalled) and not parts.holdings.unsent
 
     @property
     def starved(self) -> bool:
         """Is there something to fetch, and no leave to?"""
-        return self._parts.pace.exhausted and not self._parts.schedule.stalled
+        left = not self._parts.schedule.stalled or (self.shelving is not None and self.shelving.work)
+        return self._parts.pace.exhausted and left
+
+    @property
+    def pending(self) -> int:
+        """Pages that wait for their turn, those on the shelf included."""
+        return self._parts.schedule.pending + (0 if self.shelving is None else self.shelving.pending)
+
+    @property
+    def known(self) -> int:
+        """Pages that are known, those on the shelf included."""
+        return len(self._parts.pages) if self.shelving is None else self.shelving.known
+
+    @property
+    def aside(self) -> int:
+        """Sites that were set aside; of a group on the shelf they count as one."""
+        return self._parts.schedule.aside + (0 if self.shelving is None else self.shelving.aside)
 
     def report(self, worker: int, *, wants: int) -> Report:
         """How things stand here."""
@@ -105,9 +128,9 @@ class Exchanges:
             wants=0 if pace.exhausted else wants,
             idle=self.idle and not self.mail.unwritten,
             starved=self.starved,
-            aside=schedule.aside,
+            aside=self.aside,
             hungry=hungry,
-            pending=schedule.pending,
+            pending=self.pending,
             wanted=schedule.throttles.wanted(),
             released=schedule.throttles.release(now, -now),
         )
@@ -138,6 +161,8 @@ class Exchanges:
         if orders.second_pass > self._second_pass:
             self._second_pass = orders.second_pass
             schedule.second_pass(now)
+            if self.shelving is not None:
+                self.shelving.second_pass()
         self.mail.read(orders)
 
     def _take(self, message: Message) -> Iterator[None]:

@@ -11,6 +11,7 @@ next commit as one notice for each page.
 from __future__ import annotations
 
 from array import array
+from typing import Protocol
 
 import msgspec
 
@@ -22,12 +23,23 @@ _REMEMBERED = 1 << 20  # links sent recently that are not sent again
 _GAINING = 1 << 18  # links sent recently whose pages are told of further links to them
 
 
+class OnShelf(Protocol):
+    """Where groups are that were put away."""
+
+    def has(self, group: str) -> bool:
+        """Is a group there?"""
+
+    def gather(self, notices: dict[str, list[Notice]], commit: Commit) -> None:
+        """Take what is for groups that are there out of some notices; it is part of a commit."""
+
+
 class Holdings:
     """The groups of one worker, and what it has to tell of others until the next commit."""
 
     def __init__(self, keyed: Keyed, *, gaining: bool = False) -> None:
         self._keyed = keyed
         self.alone = True
+        self.shelf: OnShelf | None = None  # groups there are ours, and told like those of others
         self._gaining = gaining  # further links to a page matter
         self._told: dict[int, tuple[str, str]] = {}  # by key: group and URL, where they do
         self._fresh: dict[int, Found] = {}  # of them, those found since the last commit
@@ -53,10 +65,17 @@ class Holdings:
         """Is a group ours, or does it become ours now?"""
         if group in self.groups:
             return True
+        if self.shelf is not None and self.shelf.has(group):
+            return False
         if self.alone:
             self.check_out(group)
             self.claimed.append(group)
         return self.alone
+
+    @property
+    def tells(self) -> bool:
+        """Are there groups that are told of links to their pages: those of others, or on the shelf?"""
+        return not self.alone or self.shelf is not None
 
     def check_out(self, group: str) -> bool:
         """Take a group; was it new?"""
@@ -75,6 +94,8 @@ class Holdings:
         for key, gain in self._gains.items():
             group, url = self._told[key]
             self.post(group, Gain(url, gain))
+        if self.shelf is not None and self.notices:
+            self.shelf.gather(self.notices, commit)
         batch = Batch(0, self.notices, commit.scope, self.claimed, lists or {}, self.moved)
         self._fresh, self._gains = {}, {}
         self.notices, self.claimed, self.moved = {}, [], []
@@ -102,7 +123,7 @@ class Holdings:
             self._told[key] = (group, found.url)
             self._fresh[key] = found
 
-    def tells(self, key: int) -> bool:
+    def told(self, key: int) -> bool:
         """Is the page with this key another worker's, who is told what its score gains?"""
         return key in self._told
 

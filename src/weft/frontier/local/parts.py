@@ -19,6 +19,7 @@ from weft.clock import Clock
 from weft.frontier.durable.log import FrontierLog
 from weft.frontier.durable.pauses import Pauses
 from weft.frontier.keyed import Keyed
+from weft.frontier.local.bounds import Bound
 from weft.frontier.local.discovery import Discovery
 from weft.frontier.local.holdings import Holdings
 from weft.frontier.local.names import Names
@@ -45,7 +46,9 @@ from weft.ordering.heaps import TwoLevelHeap
 from weft.ordering.reranking import Reranking
 from weft.urls import UrlRules
 
-CAPACITY = 1 << 27  # pages that a worker can know
+CAPACITY = 1 << 27  # pages that a worker can know at a time
+_NUMBERS = (1 << 31) - 2  # that can be given to pages, where most of these are on the shelf
+_SITES = 1 << 28  # and to sites
 Note = Callable[[UrlId, str], None]
 
 
@@ -67,6 +70,7 @@ class Terms:
     capacity: int = CAPACITY
     private: bool = False  # may nobody else read the log?
     checkpoint_after: int = AFTER  # bytes of a log that are folded
+    bound: Bound | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,15 +98,17 @@ class Parts:
 def make_parts(terms: Terms, path: Path, clock: Clock, note: Note) -> Parts:
     """Make the parts of a frontier whose log is at a path. `note` is told every URL that is seen for the first time."""
     ordering, politeness = terms.ordering, terms.politeness
+    numbers, most_sites = (0, terms.capacity >> 3) if terms.bound is None else (_NUMBERS, _SITES)
     heaps = TwoLevelHeap(
-        pages=terms.capacity, sites=terms.capacity >> 3, scored=ordering.scored, by_size=ordering.by_size
+        pages=terms.capacity, sites=most_sites, scored=ordering.scored, by_size=ordering.by_size, numbers=numbers
     )
     keyed = Keyed(terms.secret)
-    seen = Seen(terms.capacity, terms.capacity >> 3, heaps, keyed)
+    seen = Seen(terms.capacity, most_sites, heaps, keyed, numbers)
     holdings = Holdings(keyed, gaining=isinstance(ordering, Scored))
     scope = Scope(terms.selection, terms.overrides)
     log = FrontierLog(path, private=terms.private)
     sites = Sites(scope=scope, heaps=heaps, seen=seen, holdings=holdings)
+    sites.grouped = terms.bound is not None
     pages = Pages(clock=clock, seen=seen, heaps=heaps, log=log)
     ranking: Ranking | Unranked = Unranked()
     if isinstance(ordering, Scored):
@@ -139,6 +145,8 @@ def make_parts(terms: Terms, path: Path, clock: Clock, note: Note) -> Parts:
         written=log.read,
     )
     sites.on_made = robots.take_up
+    if terms.bound is not None and terms.bound.robots:
+        robots.most = min(robots.most, terms.bound.robots)
     sites.leads_nowhere = names.leads_nowhere
     return Parts(
         terms=terms,

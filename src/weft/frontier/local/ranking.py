@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import address_of, compiled, reserve, table_of, uncounted
+from weft.compiled import address_of, compiled, release, reserve, table_of, uncounted
 from weft.frontier.durable.chain import Base
 from weft.frontier.durable.log import Commit
 from weft.frontier.local.holdings import Holdings
@@ -120,7 +120,7 @@ class Ranking:
             self._keys[:out] = array("Q", links)
             self._look_up()
             _follow_at(self._seen.address, self._heaps.address, self._address, self._rule, page, out, self._scored)
-            if not self._holdings.alone:
+            if self._holdings.tells:
                 self._tell_others(page, links, self._numbers[:out].tolist(), out)
             if self._every is None:
                 self._changed.frombytes(self._octets[: 4 * out])
@@ -157,7 +157,7 @@ class Ranking:
 
     def _tell_others(self, page: int, links: Iterable[int], numbers: list[int], out: int) -> None:
         """Tell the workers of pages that are not known here what the links of a page mean for their scores."""
-        told = [key for key, number in zip(links, numbers, strict=True) if number < 0 and self._holdings.tells(key)]
+        told = [key for key, number in zip(links, numbers, strict=True) if number < 0 and self._holdings.told(key)]
         if not told:
             return
         before, gain = self._elsewhere(told[0], page, out)
@@ -199,6 +199,12 @@ class Ranking:
             self._heaps.rescore(int(self._heaps.arrays.owner[page]), page, self.known.score[page] + amount)
             self._changed.append(page)
 
+    def forget(self, first: int) -> None:
+        """Pages before this one are here no more."""
+        for each in (self.known.old, self.known.true):
+            if each.size > 1:
+                release(each, 0, first)
+
     def loaded(self) -> None:
         """All pages that are known now came with scores."""
         self._look_up()
@@ -236,7 +242,7 @@ class Ranking:
         self._look_up()
         self._score_new(page, out)
         numbers = np.array([self._seen.find(key) for key in links], np.int64)
-        if not self._holdings.alone:
+        if self._holdings.tells:
             self._tell_others(page, links, numbers.tolist(), out)
         numbers = numbers[numbers >= 0]
         if self._rule == PYTHON:

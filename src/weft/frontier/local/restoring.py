@@ -60,15 +60,16 @@ def load_base(pages: Pages, ranking: Ranking | Unranked, past: Past) -> None:
     base, arrays = pages.log.base, pages.seen.arrays
     if base is None:
         return
-    past.base_sites = np.empty(base.manifest.pages, np.int32)
-    first = 0
+    begin = base.manifest.first
+    past.base_sites = np.empty(base.manifest.pages - begin, np.int32)
+    first = begin
     for keys, sites in pages.log.columns():
         arrays.key[first : first + len(keys)] = keys
-        past.base_sites[first : first + len(keys)] = sites
+        past.base_sites[first - begin : first - begin + len(keys)] = sites
         first += len(keys)
     arrays.counts[0] = first
     if "scores" in base.manifest.files:
-        pages.heaps.arrays.score[:first] = np.frombuffer(base.read("scores"))
+        pages.heaps.arrays.score[begin:first] = np.frombuffer(base.read("scores"))
     ranking.load_base(base)
 
 
@@ -91,7 +92,10 @@ def restore(pages: Pages, sites: Sites, past: Past) -> Standing:
     known = np.empty(len(site_of), np.bool_)
     waiting = np.empty(len(site_of), np.bool_)
     count_all(site_of, past.raw_states(), known, waiting, pages.seen.arrays.found, sites.begun)
-    table = Thread(target=build, args=(pages.seen.arrays, known), name="URL-seen")
+    owner = pages.heaps.arrays.owner
+    if owner.size > 1:
+        owner[past.first : past.first + len(site_of)] = site_of
+    table = Thread(target=build, args=(pages.seen.arrays, known, past.first), name="URL-seen")
     table.start()
     return Standing(site_of, waiting, table)
 
@@ -106,19 +110,20 @@ def stand(
     longest: Callable[[int], float],
 ) -> NDArray[np.bool_]:
     """Make pages pending again that were, now or when their pause is over; the clock was set back by so much, and may
-    have been before: no pause is longer than the `longest` behind so many tries. By page: is it yet to be fetched?
+    have been before: no pause is longer than the `longest` behind so many tries. By page, from the first on: is it yet
+    to be fetched?
     """
-    site_of, waiting, table = standing
+    (site_of, waiting, table), first = standing, past.first
     now = clock.now()
     offset = clock.wall() + set_back - now
-    delayed = [page for page in past.retries if waiting[page]]
-    for page in delayed:
-        tries, wall = past.retries[page]
-        sites.begun[site_of[page]] = True
+    delayed = [page - first for page in past.retries if page >= first and waiting[page - first]]
+    for place in delayed:
+        tries, wall = past.retries[first + place]
+        sites.begun[site_of[place]] = True
         at = min(max(now, wall - offset), now + longest(tries))
-        pages.due.put(PageNumber(page), SiteNumber(int(site_of[page])), at, tries)
+        pages.due.put(PageNumber(first + place), SiteNumber(int(site_of[place])), at, tries)
     waiting[delayed] = False
-    stand_all(pages.heaps.arrays, site_of, waiting)
+    stand_all(pages.heaps.arrays, site_of, waiting, first)
     waiting[delayed] = True
     table.join()
     return waiting

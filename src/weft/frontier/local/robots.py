@@ -152,10 +152,19 @@ class RobotsFiles:
         """Go on with what was written down. Of each site it is taken up when the site is made."""
         robots, since = past.robots_base, past.robots_since
         changed = robots["site"][:0] if not since else np.fromiter(since, np.int32, len(since))
-        gone = np.fromiter(past.left, np.int32, len(past.left))
+        left = past.gone()
+        gone = np.fromiter(left, np.int32, len(left))
         self.rebase(robots[~np.isin(robots["site"], np.concatenate([changed, gone]))], past.agents)
         known = past.robots() if len(changed) else {}
-        self._since = {number: known[number] for number in since}
+        self._since = {number: known[number] for number in since if number not in left}
+
+    def put_away(self, site: SiteNumber) -> None:
+        """Forget the files of a site that is here no more."""
+        self._since.pop(site, None)
+        for scheme in SCHEMES:
+            self._files.pop((site, scheme), None)
+            self._delays.pop((site, scheme), None)
+            self._taken -= self._ready.pop((site, scheme), 0)
 
     def delays(self) -> dict[int, float]:
         """By site that is not made yet: the crawl-delay that its robots.txt asks for, where it does."""

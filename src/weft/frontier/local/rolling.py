@@ -46,6 +46,7 @@ class Rolling:
         self._moves: Iterator[None] | None = None  # places are being told anew
         self._removed_in = -1  # commits until what a checkpoint stands for is removed
         self._not_below = 0  # bytes of a log below which it is not tried again
+        self.hurry = False  # is a checkpoint waited for?
         self.taken = 0  # checkpoints, since the start of this process
 
     def __repr__(self) -> str:
@@ -59,8 +60,10 @@ class Rolling:
         """Is the log closed by the commit that is packed now?"""
         base = self._log.base
         tables = 0 if base is None else sum(file.length for file in base.manifest.files.values())
-        if self._log.closed or self._clearing or self._log.size < max(self._after, tables):
+        enough = 1 if self.hurry else max(self._after, tables)
+        if self._log.closed or self._clearing or self._log.size < enough:
             return False
+        self.hurry = False
         self._since = 0
         return True
 

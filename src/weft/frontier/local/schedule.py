@@ -59,6 +59,7 @@ class Schedule:
         self.overdue: Callable[[Site], None] = lambda _site: None  # told of a site that waited in vain
         self._not_before = 0.0  # no visit begins before this
         self.busy = 0
+        self.under_way: set[SiteNumber] = set()  # sites that are being visited
         self.waiting = 0
         self.visits = 0
 
@@ -140,6 +141,7 @@ class Schedule:
     def _begun(self, site: Site, throttle: Throttle, errand: Errand | None) -> Visit:
         """A visit to a site at whose domain there is a place."""
         self.busy += 1
+        self.under_way.add(site.number)
         site.visited = True
         self.visits += 1
         visit = Visit(self.visits, site, errand, self.wait(site) / 4)
@@ -244,13 +246,7 @@ class Schedule:
         if self._politeness.network_gap:
             until = now + self._politeness.network_gap + self._politeness.margin
             self.throttles.network_not_opened_before(site.address, until)
-        if site.set_aside:
-            self._aside.add(site.number)
-            self._dormant.add(site.number)
-            self._heaps.set_unready(site.number)
-        elif site.next_visit > now:
-            self._heaps.set_unready(site.number)
-            self._rest(site, now)
+        self.take_back(site, now)
 
     def resume_all(
         self,
@@ -312,6 +308,32 @@ class Schedule:
         if number in self._errands:
             self._errands.remove(number)
         self.throttles.forget(number)
+
+    def kept(self) -> set[SiteNumber]:
+        """Sites that must stay where they are: somebody visits them, asks for their names, or waits for what they bring
+        or are brought.
+        """
+        return {*self.under_way, *self._errands, *self._held, *self._names.asking}
+
+    def put_away(self, gone: set[SiteNumber]) -> None:
+        """Sites are here no more, nor what they waited for."""
+        timers = [timer for timer in self._timers if timer.what is not What.SITE or timer.site not in gone]
+        self.waiting -= len(self._timers) - len(timers)
+        self._timers = timers
+        heapq.heapify(self._timers)
+        self._dormant -= gone
+        self._aside -= gone
+        self.throttles.put_away(gone)
+
+    def take_back(self, site: Site, now: float) -> None:
+        """A site is here again, and rests as long as it was to."""
+        if site.set_aside:
+            self._aside.add(site.number)
+            self._dormant.add(site.number)
+            self._heaps.set_unready(site.number)
+        elif site.next_visit > now:
+            self._heaps.set_unready(site.number)
+            self._rest(site, now)
 
     def lend(self, lent: list[tuple[str, float]], recalled: list[str], now: float) -> None:
         """Addresses are ours from now on, none to be visited before its time; others are wanted back."""
@@ -461,6 +483,7 @@ class Schedule:
         """A visit is over; its places are free when the server has seen it, too."""
         visit.over = True
         self.busy -= 1
+        self.under_way.discard(visit.site.number)
         if visit.spaced and self._politeness.margin:
             self._at(now + self._politeness.margin, What.FREE, visit=visit)
         else:

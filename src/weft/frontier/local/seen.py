@@ -55,9 +55,10 @@ class Arrays(NamedTuple):
 class Seen:
     """URL-seen of one local frontier, for a caller in Python."""
 
-    def __init__(self, pages: int, sites: int, heaps: TwoLevelHeap, keyed: Keyed) -> None:
+    def __init__(self, pages: int, sites: int, heaps: TwoLevelHeap, keyed: Keyed, numbers: int = 0) -> None:
+        """There is room for so many pages at a time; `numbers` can be given, where these are more."""
         self.keyed = keyed
-        self.arrays = _make_seen(pages, sites)
+        self.arrays = _make_seen(pages, sites, numbers or pages)
         self._table = table_of(self.arrays)
         self.address = address_of(self._table)
         self._heaps = heaps
@@ -107,13 +108,13 @@ def _view(array: Any) -> Any:
     return memoryview(array)
 
 
-def _make_seen(pages: int, sites: int) -> Arrays:
+def _make_seen(pages: int, sites: int, numbers: int) -> Arrays:
     """An empty URL-seen with room for so many pages."""
     region = _FIRST
     while region * SHARDS < 4 * pages:
         region *= 2
     return Arrays(
-        key=reserve(pages, np.uint64, large=True),
+        key=reserve(numbers, np.uint64, large=True),
         table=reserve(region * SHARDS, np.uint32),
         slots=np.full(SHARDS, _FIRST, dtype=np.int64),
         held=np.zeros(SHARDS, dtype=np.int64),
@@ -220,8 +221,8 @@ def restore(seen: Arrays, keys: NDArray[np.uint64]) -> None:
 
 
 @compiled
-def build(seen: Arrays, known: NDArray[np.bool_]) -> None:
-    """Make the table anew, of the pages that have keys; those that are not `known` any more lose theirs.
+def build(seen: Arrays, known: NDArray[np.bool_], begin: int) -> None:
+    """Make the table anew, of the pages that have keys, from one on; those that are not `known` any more lose theirs.
 
     Pages are taken in shard by shard, some at a time, so that what is written at once lies together.
     """
@@ -229,9 +230,9 @@ def build(seen: Arrays, known: NDArray[np.bool_]) -> None:
     seen.slots[:] = _FIRST
     for page in range(known.size):
         if known[page]:
-            seen.held[np.int64(seen.key[page] >> np.uint64(58))] += 1
+            seen.held[np.int64(seen.key[begin + page] >> np.uint64(58))] += 1
         else:
-            seen.key[page] = 0
+            seen.key[begin + page] = 0
     for each in range(SHARDS):
         while seen.held[each] * 5 > seen.slots[each] * 4:
             seen.slots[each] *= 2
@@ -242,14 +243,14 @@ def build(seen: Arrays, known: NDArray[np.bool_]) -> None:
         begins[:] = 0
         for page in range(first, end):
             if known[page]:
-                begins[np.int64(seen.key[page] >> np.uint64(58)) + 1] += 1
+                begins[np.int64(seen.key[begin + page] >> np.uint64(58)) + 1] += 1
         for each in range(SHARDS):
             begins[each + 1] += begins[each]
         filled = begins.copy()
         for page in range(first, end):
             if known[page]:
-                shard = np.int64(seen.key[page] >> np.uint64(58))
-                some[filled[shard]] = page
+                shard = np.int64(seen.key[begin + page] >> np.uint64(58))
+                some[filled[shard]] = begin + page
                 filled[shard] += 1
         for each in range(SHARDS):
             for at in range(begins[each], begins[each + 1]):
@@ -267,8 +268,44 @@ def _place(seen: Arrays, shard: np.int64, page: np.int64) -> None:
 
 
 @compiled
+def sweep(seen: Arrays, shard: int) -> None:
+    """Take pages that are here no more out of a shard."""
+    _grow(seen, np.int64(shard))
+
+
+@uncounted
+def give_up(
+    seen: Arrays, heaps: Heaps, gone: NDArray[np.bool_], counts: NDArray[np.int32], begin: int, end: int
+) -> int:
+    """Forget the pages of sites that are `gone`, from one page to another; count those of each site. The first page
+    that is still known.
+    """
+    first = end
+    for page in range(begin, end):
+        if seen.key[page] == 0:
+            continue
+        site = heaps.owner[page]
+        if gone[site]:
+            counts[site] += 1
+            seen.key[page] = 0
+        elif first == end:
+            first = page
+    return int(first)
+
+
+@uncounted
+def mark_sites(seen: Arrays, heaps: Heaps, marked: NDArray[np.bool_], begin: int, end: int) -> None:
+    """Mark the sites that have one of some pages."""
+    for page in range(begin, end):
+        if seen.key[page] != 0:
+            marked[heaps.owner[page]] = True
+
+
+@compiled
 def _grow(seen: Arrays, shard: np.int64) -> None:
-    """Double a shard in place: take its pages out, clear it, put them back."""
+    """Double a shard in place, unless most of it is of pages that are here no more: take its pages out, clear it, put
+    them back.
+    """
     start = shard * (seen.table.size // SHARDS)
     old = seen.slots[shard]
     pages = np.empty(seen.held[shard], dtype=np.uint32)
@@ -279,7 +316,8 @@ def _grow(seen: Arrays, shard: np.int64) -> None:
                 pages[n] = seen.table[slot]
                 n += 1
             seen.table[slot] = 0
-    seen.slots[shard] = old * 2
+    if n * 5 > old * 2:
+        seen.slots[shard] = old * 2
     seen.held[shard] = n
     for i in range(n):
         _place(seen, shard, np.int64(pages[i]) - 1)

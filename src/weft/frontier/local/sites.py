@@ -42,8 +42,10 @@ class Sites:
         self.room = heaps.arrays.length.size  # numbers that can be given
         self.names: list[str] = []  # by number
         self.numbers: dict[str, SiteNumber] = {}
-        self.members: dict[str, list[SiteNumber]] = {}  # by group: its sites, where there are other workers
+        self.grouped = False  # are the sites of groups kept, though there are no other workers?
+        self.members: dict[str, list[SiteNumber]] = {}  # by group: its sites, where there are others or a shelf
         self._domains: Counter[str] = Counter()  # sites of registered domains, beside their own names
+        self.here = reserve(self.room, np.bool_)  # by number: it stands for its site
         self.begun = reserve(self.room, np.bool_)  # by number: a page of it was settled or refused
         self._made: dict[int, Site] = {}
         self.on_made: Callable[[Site], None] = lambda _site: None  # told of each
@@ -90,7 +92,8 @@ class Sites:
             number = self.numbers[name] = SiteNumber(len(self.names))
             self.names.append(name)
             self._new.append(name)
-            if not self._holdings.alone:
+            self.here[number] = True
+            if self.grouped or not self._holdings.alone:
                 self.members.setdefault(registered_domain(name), []).append(number)
             self._seen.arrays.most[number] = self._scope.most_pages(name)
             self._heaps.add_site(number)
@@ -106,6 +109,8 @@ class Sites:
         domain = registered_domain(name)
         if name.removeprefix("www.") != domain:
             self._domains[domain] += sites
+            if not self._domains[domain]:
+                del self._domains[domain]
 
     # Sites.
 
@@ -175,12 +180,29 @@ class Sites:
         name = self.names[number]
         if self.numbers.pop(name, None) is not None:
             self._count(name, -1)
+        self.here[number] = False
         self._made.pop(number, None)
         self._memories.pop(number, None)
         self._out_of_reach.discard(number)
         self.dead.pop(number, None)
         self.changed.discard(number)  # it may have been looked at, in vain, since the last commit
         self._left.append(number)
+
+    def put_away(self, number: SiteNumber) -> None:
+        """A site goes to the shelf, when all that changed of it is in a commit: its number stands for it no more."""
+        name = self.names[number]
+        if self.numbers.get(name) == number:
+            del self.numbers[name]
+            self._count(name, -1)
+        self.names[number] = ""
+        self.here[number] = False
+        self._made.pop(number, None)
+        self._memories.pop(number, None)
+        self._out_of_reach.discard(number)
+        self.dead.pop(number, None)
+        if number in self._answered:
+            self._answered.remove(number)
+        self._seen.arrays.found[number] = 0
 
     # Commit and recover.
 
@@ -211,6 +233,8 @@ class Sites:
             raise WeftError(f"there is no room for more than {self.room} sites", todo="run more workers")
         self.names = names
         self.numbers = dict(zip(names, map(SiteNumber, range(len(names))), strict=True))
+        self.here[: len(names)] = True
+        self.here[list(left)] = False
         for number in left:
             if self.numbers.get(names[number]) == number:
                 del self.numbers[names[number]]
@@ -219,7 +243,7 @@ class Sites:
                 continue
             if name.removeprefix("www.") != domain:
                 self._domains[domain] += 1
-            if not self._holdings.alone:
+            if self.grouped or not self._holdings.alone:
                 self.members.setdefault(domain, []).append(SiteNumber(number))
         most = self._seen.arrays.most
         most[: len(names)] = self._scope.selection.max_site_pages
@@ -245,6 +269,15 @@ class Sites:
             if self.asked and (until := self.asked.get(self.names[number])) is not None:
                 next_visit = max(next_visit, until - self.wall_offset)
             yield Resting(SiteNumber(number), next_visit, memory.took, memory.address, memory.set_aside)
+
+    def rests(self, number: SiteNumber) -> tuple[float, bool]:
+        """Until when a site is left alone, and whether it was set aside; none is made for it."""
+        site = self._made.get(number)
+        if site is not None:
+            return site.next_visit, site.set_aside
+        if number in self._memories:
+            return float(self._next_visit[number]), decoded(self._memories[number]).set_aside
+        return 0.0, False
 
     def rest(self, numbers: list[SiteNumber], untils: list[float]) -> None:
         """Sites that are not made yet may be visited from then on."""

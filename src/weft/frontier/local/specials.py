@@ -110,6 +110,11 @@ class Specials:
         self._intended.discard(page)
         self._sending.discard(page)
 
+    def put_away(self, gone: Iterable[int]) -> None:
+        """Pages are here no more."""
+        for page in gone:
+            self.over(page)
+
     # Commits.
 
     def pack(self, commit: Commit, *, clean: bool) -> None:

@@ -83,6 +83,14 @@ class Throttles:
             if site in throttle.parked:
                 throttle.parked.remove(site)
 
+    def put_away(self, gone: set[SiteNumber]) -> None:
+        """Sites wait for no place any more."""
+        for throttle in self:
+            if throttle.parked and not gone.isdisjoint(throttle.parked):
+                kept = [site for site in throttle.parked if site not in gone]
+                throttle.parked.clear()
+                throttle.parked.extend(kept)
+
     def tidy(self, now: float) -> None:
         """Forget throttles that are not in use."""
         for throttles in (self._domains, self._addresses) if self.alone or self._by_network else (self._domains,):

@@ -37,6 +37,9 @@ class Unranked:
     def gain(self, page: int, amount: float) -> None:
         """Links elsewhere lead to a page."""
 
+    def forget(self, first: int) -> None:
+        """Pages before this one are here no more."""
+
     def loaded(self) -> None:
         """Pages came from another worker."""
 
