@@ -29,6 +29,7 @@ from benchmarks import (
     modern,
     orderings,
     partitions,
+    scaling,
     simulate,
     stages,
     start,
@@ -77,6 +78,11 @@ PARTS = {
         "one worker ten times, durable and not in turn: the longest stall of its loop, and what durability costs",
         partial(workers.run, rounds=5, only="durable"),
         workers.show,
+    ),
+    "scaling": Part(
+        "a web that is slow to answer: pages/s at 1, 2, 4 and 8 workers, and at 1, 2 and 3 nodes",
+        scaling.run,
+        scaling.show,
     ),
     "million": Part(
         "one live crawl of a million pages: rate, memory and files, minute by minute",

@@ -133,7 +133,7 @@ def work(home: Path, numbers: range, sites: int, seconds: float) -> dict[str, An
 
 
 @contextmanager
-def _served(folder: Path) -> Iterator[tuple[str, int]]:
+def served(folder: Path) -> Iterator[tuple[str, int]]:
     """A PostgreSQL of our own; its address and its process."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -152,7 +152,7 @@ def _measured(implementation: str, sites: int, workers: int, seconds: float) -> 
     try:
         if implementation == "sqlite":
             return _run(folder, "", 0, sites, workers, seconds)
-        with _served(Path(tempfile.mkdtemp(prefix="weft-postgres-", dir=folder.parent))) as (address, pid):
+        with served(Path(tempfile.mkdtemp(prefix="weft-postgres-", dir=folder.parent))) as (address, pid):
             return _run(folder, address, pid, sites, workers, seconds)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
