@@ -123,12 +123,12 @@ class Node(Siege):
 
 
 @contextmanager
-def nodes(address: str, folder: Path, count: int, *options: str) -> Iterator[list[Node]]:
-    """So many nodes, started one after the other; those that still run at the end are killed."""
-    roots = [folder / f"machine{number}" for number in range(count)]
+def nodes(addresses: list[str], folder: Path, *options: str) -> Iterator[list[Node]]:
+    """A node for each address of a crawl, started one after the other; those that still run at the end are killed."""
+    roots = [folder / f"machine{number}" for number in range(len(addresses))]
     made: list[Node] = []
     try:
-        for root in roots:
+        for address, root in zip(addresses, roots, strict=True):
             others = [other for other in roots if other != root]
             made.append(Node(address, root, others, *options))
         yield made

@@ -69,7 +69,7 @@ class Siege:
 
     def stop(self) -> None:
         """Kill -9 everything at once."""
-        workers, below = self.workers(), _descendants(self.process.pid)
+        workers, below = self.workers(), descendants(self.process.pid)
         for pid in (self.process.pid, *workers):  # who is there no more starts no worker again
             _kill(pid)
         self._gone(workers, below)
@@ -95,7 +95,7 @@ class Siege:
 
     def kill(self, whom: str, chance: random.Random) -> None:
         """Kill -9 a worker, the watchdog, or all at once; the command is given again where it is gone."""
-        workers, below = self.workers(), _descendants(self.process.pid)
+        workers, below = self.workers(), descendants(self.process.pid)
         if whom == "worker":
             if not workers:
                 return
@@ -157,15 +157,18 @@ def wait_until(what: Any, failure: str, within: float = PATIENCE) -> None:
 
 
 def _children(pid: int) -> list[int]:
-    try:
-        return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()))
-    except OSError:
-        return []
+    """The processes that a process has started, in whatever thread."""
+    found: list[int] = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, thread.read_text(encoding="ascii").split())
+    return found
 
 
-def _descendants(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
+    """The children of a process, and theirs."""
     children = _children(pid)
-    return [*children, *(each for child in children for each in _descendants(child))]
+    return [*children, *(each for child in children for each in descendants(child))]
 
 
 def _line(pid: int) -> bytes:

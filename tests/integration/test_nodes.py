@@ -65,7 +65,7 @@ def test_nodes__share_a_crawl_until_it_is_done(bed: Bed, tmp_path: Path) -> None
     """
     address = database().schema()
     begun(bed, tmp_path, address, *GIVEN)
-    with nodes(address, tmp_path, 2, "--workers", "2") as (first, second):
+    with nodes([address] * 2, tmp_path, "--workers", "2") as (first, second):
         together(address, first, second)
         for node in (first, second):
             node.ends()
@@ -86,7 +86,7 @@ def test_node__that_leaves_hands_over_to_the_others(bed: Bed, tmp_path: Path) ->
     try:
         fetched(bed, 10, first)
         pause(address, paused=True)
-        with nodes(address, tmp_path, 1, "--workers", "1") as (second,):
+        with nodes([address] * 1, tmp_path, "--workers", "1") as (second,):
             together(address, second, already=1)
             fetched(bed, 50, first, second)
             assert weft("speed", address, "none").returncode == 0
@@ -106,7 +106,7 @@ def test_node__that_comes_back_in_time_goes_on_from_its_log(bed: Bed, tmp_path: 
     """Kill -9 of all its processes: its groups wait, and nothing that it fetched is fetched by others."""
     address = database().schema()
     begun(bed, tmp_path, address, *GIVEN)
-    with nodes(address, tmp_path, 2, "--workers", "1") as (first, second):
+    with nodes([address] * 2, tmp_path, "--workers", "1") as (first, second):
         together(address, first, second)
         fetched(bed, PAGES // 4, first, second)
         first.stop()
@@ -132,7 +132,7 @@ def test_node__that_is_lost_is_replaced_and_what_it_fetched_since_is_superseded(
     """
     address = database().schema()
     begun(bed, tmp_path, address, *GIVEN, *IMPATIENT, "--parcel-every", every)
-    with nodes(address, tmp_path, 2, "--workers", "1") as (first, second):
+    with nodes([address] * 2, tmp_path, "--workers", "1") as (first, second):
         together(address, first, second)
         fetched(bed, PAGES // 4, first, second)
         if every == "2":
@@ -168,7 +168,7 @@ def test_node__that_was_frozen_sends_nothing_when_it_wakes(bed: Bed, tmp_path: P
     """SIGSTOP until others have its groups, as a machine that sleeps: it finds out before its first request."""
     address = database().schema()
     begun(bed, tmp_path, address, *GIVEN, *IMPATIENT)
-    with nodes(address, tmp_path, 2, "--workers", "1") as (first, second):
+    with nodes([address] * 2, tmp_path, "--workers", "1") as (first, second):
         together(address, first, second)
         fetched(bed, PAGES // 4, first, second)
         with first.frozen():
@@ -184,7 +184,7 @@ def test_commands__take_the_address_of_a_crawl(bed: Bed, tmp_path: Path) -> None
     """Pause, speed, status … for all nodes at once, from anywhere; a node is asked to leave by its number."""
     address = database().schema()
     begun(bed, tmp_path, address, *GIVEN)
-    with nodes(address, tmp_path, 3, "--workers", "1") as running:
+    with nodes([address] * 3, tmp_path, "--workers", "1") as running:
         begin(address, *running)
         assert not [entry for entry in bed.log() if entry.event == "request"]
         shown = weft("status", address)
