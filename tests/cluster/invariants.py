@@ -13,7 +13,7 @@ from tests.cluster.frontiers import standings
 from tests.cluster.store import Line, lines_of
 
 from weft.frontier.shared.contract import DONE
-from weft.model import Kind
+from weft.model import Kind, Reason
 
 if TYPE_CHECKING:
     from tests.cluster.run import Run
@@ -27,10 +27,12 @@ def check_end(run: Run) -> None:
     if over != DONE:
         run.broken(f"the crawl ends as {over!r}")
         return
-    lines = [line for line in lines_of(run.out) if line.kind != Kind.ROBOTS]
+    every = list(lines_of(run.out))
+    lines = [line for line in every if line.kind != Kind.ROBOTS]
     must, may = run.web.closure()
     _check_stored(run, lines, must, may)
     _check_refused(run, lines, must)
+    _check_named(run, every)
     if run.servers.open:
         run.broken(f"connections are open behind the end: {list(run.servers.open)}")
     waiting = run.shared().waiting()
@@ -59,7 +61,7 @@ def _check_stored(run: Run, lines: list[Line], must: set[str], may: set[str]) ->
 def _check_refused(run: Run, lines: list[Line], must: set[str]) -> None:
     """Every other page that somebody led to has a reason: it failed for good, or a rule refused it."""
     led = {url for page in run.web.pages.values() if page.url in must for url in [*page.links, page.location] if url}
-    rest = sorted(led - must)
+    rest = sorted(url for url in led - must if not run.web.site_of(url).nameless)
     ended = {line.url for line in lines if line.final}
     where = standings(run.out, [url for url in rest if url not in ended], run.shared())
     silent = [url for url in rest if url not in ended and not any(each[2] for each in where.get(url, []))]
@@ -67,3 +69,19 @@ def _check_refused(run: Run, lines: list[Line], must: set[str]) -> None:
         run.broken(
             f"{len(silent)} pages are neither stored nor refused: {[(u, where.get(u)) for u in silent[:_SHOWN]]}"
         )
+
+
+def _check_named(run: Run, every: list[Line]) -> None:
+    """Of a site whose name does not exist a row says so, and nothing is stored: its pages are forgotten, or they were
+    tried until it was given up.
+    """
+    nameless = {site.name for site in run.web.sites.values() if site.nameless}
+    said = {line.url.split("/")[2] for line in every if line.reason == Reason.DNS_NOT_FOUND.value}
+    must, _ = run.web.closure()
+    led = {link.split("/")[2] for url in must for link in run.web.pages[url].links}
+    silent = sorted((nameless & led) - said)
+    if silent:
+        run.broken(f"nothing says that these names do not exist: {silent}")
+    others = sorted(said - nameless)
+    if others:
+        run.broken(f"these names are denied, and exist: {others}")

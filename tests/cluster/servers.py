@@ -284,8 +284,11 @@ class ScriptedNames:
         self._chance = chance
 
     def resolve(self, host: str, done: Callable[[Answer], None]) -> None:
-        """Each has one."""
-        answer = Answer((self._web.sites[host].address,), None, 1e12)
+        """Each has one, or does not exist."""
+        site = self._web.sites[host]
+        answer = Answer((site.address,), None, 1e12)
+        if site.nameless:
+            answer = Answer((), Reason.DNS_NOT_FOUND, 0.0, unregistered=True)
         if self._chance.random() < 0.5:
             done(answer)
         else:
@@ -304,8 +307,8 @@ class ScriptedNames:
         done(False)
 
     def denials_hold(self, done: Callable[[bool], None]) -> None:
-        """What is said of names is true."""
-        done(True)
+        """What is said of names is true; now and then nobody can say so."""
+        done(self._chance.random() < 0.8)
 
     def mistrust(self, _host: str) -> None:
         """Nothing is kept."""

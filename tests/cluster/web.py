@@ -4,8 +4,8 @@ come to, worked out without a crawler.
 Some groups have several sites, several sites share an address, addresses lie in three networks, some sites ask for a
 crawl-delay or forbid a folder, the robots.txt of some lives elsewhere. Pages lead to each other, redirect, are missing,
 ask to be left alone for a while, or fail once or twice. Some stand in a row that goes from group to group. A site may
-be dead. What depends on chance (a site whose robots.txt could not be brought may be given up) is led to by others and
-leads to nobody.
+be dead, or have no name. What depends on chance (a site whose robots.txt could not be brought may be given up) is led
+to by others and leads to nobody.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class Site:
     forbids: bool = False  # /private/
     robots_at: str = ""  # the site where its robots.txt lives
     dead: bool = False
+    nameless: bool = False  # name servers say that there is no such name
 
     @property
     def leaf(self) -> bool:
@@ -66,6 +67,12 @@ class Web:
 
     def __repr__(self) -> str:
         return f"Web({len(self.sites)} sites, {len(self.pages)} pages)"
+
+    def forget_names(self, chance: random.Random) -> None:
+        """Have one or two of the sites that nothing depends on lose their names."""
+        leaves = [site for site in self.sites.values() if site.leaf]
+        for site in chance.sample(leaves, min(len(leaves), chance.randint(1, 2))):
+            site.nameless = True
 
     def _make_sites(self, count: int) -> None:
         chance = self._chance
@@ -169,6 +176,8 @@ class Web:
         while waiting:
             page = self.pages[waiting.pop()]
             site = self.site_of(page.url)
+            if site.nameless:
+                continue
             if site.robots_at:
                 may.add(page.url)
                 continue
