@@ -170,6 +170,17 @@ def test_hand_over__is_noted_until_the_log_has_no_more(build: Build) -> None:
     assert frontier.state().shared_among == 2
 
 
+def test_hand_over__is_waited_for_by_who_starts_meanwhile(build: Build) -> None:
+    """The only worker that is left starts again before the other's groups are handed over: it takes none by itself."""
+    frontier = build(*seeds_of("a", "b"), workers=2)
+    _, second = crew(frontier, 2)
+    second.exchange(wants=2)
+    assert frontier.held(1)
+    frontier.resize(1)
+    assert frontier.surplus() == [1]
+    assert not Peer(frontier, 0).begun.alone
+
+
 def test_hand_over__of_groups_that_were_claimed_keeps_their_order(build: Build) -> None:
     """They have no place in the order of finding, and come before all that has one, as the parcels come."""
     frontier = build(workers=1)

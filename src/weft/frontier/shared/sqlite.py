@@ -42,7 +42,7 @@ from weft.frontier.shared.sqlite_file import (
     parcel_in,
     unguarded,
 )
-from weft.frontier.shared.sqlite_groups import bring_again, inbox, parcels_left, plant, rebuild
+from weft.frontier.shared.sqlite_groups import bring_again, inbox, known_elsewhere, plant, rebuild
 from weft.urls import registered_domain, site_of
 
 _RESTARTS_KEPT = 20
@@ -94,7 +94,7 @@ class SqliteFrontier:
                 raise WeftError(f"there is no worker {worker} in this crawl", where=str(self._file.path))
             (count,) = base.execute("select count(*) from workers where in_run").fetchone()
             (second_pass,) = base.execute("select second_pass from crawl").fetchone()
-            return Begun(row[0], row[1], count == 1 and not parcels_left(base, worker), second_pass)
+            return Begun(row[0], row[1], count == 1 and not known_elsewhere(base, worker), second_pass)
 
     def touch(self, worker: int) -> None:
         """A worker that is not yet exchanging is alive."""

@@ -24,7 +24,7 @@ from weft.frontier.shared.contract import (
 )
 from weft.frontier.shared.routing import of_holder
 from weft.frontier.shared.sqlite_file import guarded
-from weft.frontier.shared.sqlite_groups import apply_batch, check_out, inbox
+from weft.frontier.shared.sqlite_groups import apply_batch, check_out, inbox, leaving
 
 _MOST_NOTICES = 20_000  # in the messages of one exchange
 
@@ -222,10 +222,9 @@ def _end_of(base: sqlite3.Connection, most: int | None) -> str:
         "select 1 from inbox join workers on inbox.worker = workers.number where inbox.number > workers.taken limit 1"
     ).fetchone()
     free = base.execute("select 1 from groups where holder is null and waiting > 0 limit 1").fetchone()
-    leaving = base.execute("select 1 from groups join workers on holder = number where not in_run limit 1").fetchone()
     if most is not None and pages >= most:
-        return PAGE_LIMIT if pending or free or unread or leaving else DONE
-    if unread or free or starved or leaving:  # who is starved gets, with its next report, what others could not use
+        return PAGE_LIMIT if pending or free or unread or leaving(base) else DONE
+    if unread or free or starved or leaving(base):  # who is starved gets with its next report what others could not use
         return ""
     if aside:
         base.execute("update crawl set second_pass = second_pass + 1")

@@ -127,9 +127,19 @@ def inbox(base: sqlite3.Connection, worker: int, taken: int) -> Iterator[tuple[i
     return ((number, message_in(data)) for number, data in rows)
 
 
-def parcels_left(base: sqlite3.Connection, worker: int) -> bool:
-    """Is something known of groups that has not reached this worker? Then it must not take them by itself."""
-    if base.execute("select 1 from groups where parcel is not null limit 1").fetchone():
+def leaving(base: sqlite3.Connection) -> bool:
+    """Does somebody hold groups who belongs to no run?"""
+    if not base.execute("select 1 from workers where not in_run limit 1").fetchone():
+        return False
+    held = "select 1 from groups join workers on holder = number where not in_run limit 1"
+    return base.execute(held).fetchone() is not None
+
+
+def known_elsewhere(base: sqlite3.Connection, worker: int) -> bool:
+    """Is something known of groups that has not reached this worker? Then it must not take them by itself. A worker
+    that was taken away has them until it has handed over.
+    """
+    if leaving(base) or base.execute("select 1 from groups where parcel is not null limit 1").fetchone():
         return True
     return any(message.parcels for _, message in inbox(base, worker, 0))
 
