@@ -2,7 +2,8 @@
 in this process as long as a `with` lasts; no file is touched.
 
 What a simulation is worth shows by what it finds. The first three are the bugs that such a system is built to exclude,
-the last eight are those that the simulation found in weft; each of the others is one condition that is not looked at.
+those that begin with "found" are what the simulation found in weft; each of the others is one condition that is not
+looked at.
 """
 
 from __future__ import annotations
@@ -248,6 +249,18 @@ MUTANTS = {
         "where holder = workers.number or wanted = workers.number + 1",
         "where holder = -1",
         "mended: the crawl did not end",
+    ),
+    "found: alone before another has handed over": Mutant(
+        "shared.sqlite_groups:leaving",
+        "return base.execute(held).fetchone() is not None",
+        "return False",
+        "mended: 24 pages were fetched again",
+    ),
+    "found: mail that was read twice": Mutant(
+        "local.shelving:Shelving._take_back",
+        "if piece.checkpoint > before else ()",
+        "",
+        "mended: a page that was wanted again was fetched twice more",
     ),
 }
 

@@ -26,6 +26,8 @@ FOUND_BY = {
     "settled page lost at a restart": 0,
     "network not looked at": 6,
     "network lent as its addresses": 6,
+    "found: alone before another has handed over": 117,
+    "found: mail that was read twice": 208,
 }
 ENOUGH = 500  # of the many seeds have each kind of fault, at least
 

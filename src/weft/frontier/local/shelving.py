@@ -25,7 +25,7 @@ from weft.compiled import release
 from weft.frontier.durable.past import GONE, Past
 from weft.frontier.durable.putting_away import Whole, decoded, floor
 from weft.frontier.durable.records import Commit, Shelved
-from weft.frontier.durable.shelf import MAIL, WHOLE, Shelf
+from weft.frontier.durable.shelf import MAIL, WHOLE, Piece, Shelf
 from weft.frontier.durable.shelved import ASIDE, AWAY, NOTHING
 from weft.frontier.local import shelf_index
 from weft.frontier.local.arrivals import Arrivals
@@ -57,7 +57,7 @@ class _Read(NamedTuple):
     key: int
     checkpoint: int  # where it was read
     whole: Whole | None
-    mail: list[bytes]
+    mail: list[Piece]
 
 
 class Shelving:
@@ -90,6 +90,8 @@ class Shelving:
         self._read: list[_Read] = []
         self._shelf: Shelf | None = None
         self._back: list[tuple[int, int]] = []
+        # By key, of groups that are back and have mail which no checkpoint has yet: up to which one it was taken in.
+        self._taken: dict[int, int] = {}
         self.hurry = False  # does somebody wait for a checkpoint?
         self.put, self.came = 0, 0  # groups, in this run
         parts.holdings.shelf = self
@@ -146,6 +148,9 @@ class Shelving:
         """Take up what the files of a run before say; the clock was set back by so much since then."""
         self.index.load(past.shelved.rows(), self._clock.now(), self._clock.wall() + set_back)
         self._began_in = log
+        for key, upto in past.returned:  # no checkpoint has it yet that they are back
+            if self.index.find(key) >= 0:
+                self._taken[key] = max(upto, self._taken.get(key, 0))
         self._first = floor(past)
         self._dead = past.first + int(np.count_nonzero(past.sites() == GONE))
 
@@ -210,8 +215,11 @@ class Shelving:
         self._urgent.pop(key, None)
         self.index.take(key, upto)
         self._back.append((key, upto))
-        for some in mail:
-            for notice in _notices(some):
+        before = self._taken.pop(key, -1)  # a checkpoint that was begun before may still have it
+        if self.index.find(key) >= 0:
+            self._taken[key] = upto
+        for piece in mail:
+            for notice in _notices(piece.data) if piece.checkpoint > before else ():
                 self._take_notice(notice)
 
     # Behind everything else of a commit: what is put away has left nothing behind.
@@ -434,4 +442,4 @@ class Shelving:
     def _found(shelf: Shelf, key: int) -> _Read:
         pieces = shelf.pieces(key)
         whole = next((decoded(piece.data) for piece in pieces if piece.kind == WHOLE), None)
-        return _Read(key, shelf.number, whole, [piece.data for piece in pieces if piece.kind == MAIL])
+        return _Read(key, shelf.number, whole, [piece for piece in pieces if piece.kind == MAIL])
