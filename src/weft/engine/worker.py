@@ -40,6 +40,7 @@ _TICK = 0.01  # seconds: timers that are due closer together than this are serve
 _BIT = 0.01  # seconds of what comes from others that are taken in before visits have their turn
 _SHOWN = 0.5  # seconds between two looks of the display
 _IMPATIENT = ("interrupted", "terminated", "cancelled")  # who stops the crawl so does not wait for room
+_HURRY = 0.1  # seconds after which an exchange is made ahead of time at the earliest
 _LOOK = 0.05  # seconds between two looks at whether something is to be done
 
 
@@ -88,7 +89,7 @@ class Worker:
         self._in_exchange = False
         self._obeying = asyncio.Lock()  # a message is taken in: nothing is committed before all of it is
         self._away_since: float | None = None  # the global frontier does not answer
-        self._hurry = 0.1  # seconds after which an exchange is made ahead of time; longer while none helps
+        self._hurry = _HURRY  # seconds after which an exchange is made ahead of time; longer while none helps
         self._events: asyncio.AbstractEventLoop | None = None
         self._over: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -230,10 +231,9 @@ class Worker:
         if self._away_since is not None:
             self._say(f"the global frontier answers again after {clock.elapsed() - self._away_since:.0f} s")
             self._away_since = None
-        helped = bool(orders.messages or orders.lent or orders.allowance)
-        self._hurry = 0.1 if helped else min(self._hurry * 2, self._limits.commit_every)
         self._loop.lease = asked + self._lease
         await self._obey(orders)
+        self._hurry = min(self._hurry * 2, self._limits.commit_every) if self._wants_more() else _HURRY
 
     def _ask(self, report: Report) -> Orders:
         return timed(self._wires.clock, self._progress.counts.exchanged, self._shared.exchange, report)
@@ -356,11 +356,12 @@ class Worker:
         frontier = self._wires.frontier
         if frontier.specials.waiting:
             return True
-        if self._in_exchange:  # what it brings may help
-            return False
-        return frontier.exchanges.idle or (
-            frontier.schedule.ready == 0 and bool(frontier.schedule.throttles.wanted() or frontier.exchanges.wants)
-        )
+        return not self._in_exchange and self._wants_more()  # what it brings may help
+
+    def _wants_more(self) -> bool:
+        """Is there less to do here than could be done?"""
+        schedule, exchanges = self._wires.frontier.schedule, self._wires.frontier.exchanges
+        return exchanges.idle or (schedule.ready == 0 and bool(schedule.throttles.wanted() or exchanges.wants))
 
     def statistics(self) -> Statistics:
         """How things stand, for whoever asks."""
