@@ -4,6 +4,7 @@ interval.
     make bench PARTS=against REV=e987726                                    # 100 pages a visit, one worker
     make bench PARTS=against REV=e987726 K=1                                # a connection for every page
     make bench PARTS=against REV=e987726 WORKERS=2                          # two workers, on one core
+    make bench PARTS=against REV=HEAD OTHER=--no-sync                       # what it costs to have commits on disk
     python -m benchmarks.against --rev e987726 --rounds 3 --pages 4000     # a quick trial
 
 The same web is crawled to its end by both, so that both fetch the same pages; what the servers' logs say of each run
@@ -137,7 +138,7 @@ class Samples:
 
 
 def crawl(
-    bed: Bed, side: str, source: Path, folder: Path, core: int, *, per_visit: int, workers: int
+    bed: Bed, side: str, source: Path, folder: Path, core: int, options: list[str], *, per_visit: int, workers: int
 ) -> tuple[Measured, set[bytes]]:
     """Crawl the web to its end; what it took, and which pages were fetched."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -150,7 +151,7 @@ def crawl(
     samples = Samples()
     with (folder / "said").open("wb") as said:
         process = subprocess.Popen(
-            weft_command(seeds_of(bed, folder), out, per_visit=per_visit, workers=workers),
+            [*weft_command(seeds_of(bed, folder), out, per_visit=per_visit, workers=workers), *options],
             stdout=said,
             stderr=said,
             cwd=folder,
@@ -201,7 +202,10 @@ def _answered(log: Path, begin: int) -> list[tuple[float, bytes]]:
 
 
 def run(*, rev: str = "", rounds: int = 0, pages: int = 0) -> dict[str, Any]:
-    """All rounds. What is not given is taken from the environment: REV, ROUNDS, PAGES; and K and WORKERS always."""
+    """All rounds. What is not given is taken from the environment: REV, ROUNDS, PAGES; and always K, WORKERS and OTHER,
+    which are options of the other revision alone.
+    """
+    other_options = os.environ.get("OTHER", "").split()
     per_visit, workers = int(os.environ.get("K", "100")), int(os.environ.get("WORKERS", "1"))
     rev = rev or os.environ.get("REV", "")
     rounds, pages = rounds or int(os.environ.get("ROUNDS", "9")), pages or int(os.environ.get("PAGES", "30000"))
@@ -218,7 +222,7 @@ def run(*, rev: str = "", rounds: int = 0, pages: int = 0) -> dict[str, Any]:
             for number in range(rounds):
                 turned = SIDES[number % 3 :] + SIDES[: number % 3]
                 crawls = [
-                    (bed, side, sources[side], Path(folder) / side, core)
+                    (bed, side, sources[side], Path(folder) / side, core, [] if side == "new" else other_options)
                     for bed, side in zip(beds, turned, strict=True)
                 ]
                 with ThreadPoolExecutor(len(crawls)) as pool:
@@ -236,6 +240,7 @@ def run(*, rev: str = "", rounds: int = 0, pages: int = 0) -> dict[str, Any]:
         "this": _git("describe", "--always", "--dirty", "--abbrev=40").decode().strip(),
         "pages": found["old"][0].pages,
         "rounds": rounds,
+        "other_options": other_options,
         "per_visit": per_visit,
         "workers": workers,
         "bound": BOUND,

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 EVERY = 1.0  # seconds between two looks
+_AT_ONCE = 10  # who asked that are told in one turn of the loop
 _CONTROLS = 4  # names that existed, which are tried one after the other: one of them may have gone
 
 Told = Callable[[bool], None]
@@ -60,9 +62,15 @@ class Denials:
 
         def heard(exists: bool) -> None:
             if exists or not controls:
-                for done in doubted:
-                    done(exists)
+                self._tell(doubted, exists)
             else:
                 self._ask(controls.pop(), heard)
 
         self._ask(controls.pop(), heard)
+
+    def _tell(self, doubted: list[Told], exists: bool) -> None:
+        """Tell some now and the others soon: each of them ends a visit, and begins others."""
+        for done in doubted[:_AT_ONCE]:
+            done(exists)
+        if rest := doubted[_AT_ONCE:]:
+            self._later(0.0, partial(self._tell, rest, exists))

@@ -86,3 +86,21 @@ def test_denial__is_not_shown_true_by_what_was_heard_before_it() -> None:
     script.run()
     assert said == [True, False]
     assert script.now == before + EVERY
+
+
+def test_denials__that_come_together_are_told_bit_by_bit() -> None:
+    """Whoever is told ends a visit and begins another: three hundred of them would keep the loop for a tenth of a
+    second.
+    """
+    script, said = Script("a"), list[bool]()
+    script.denials.exists("a")
+    for _ in range(300):
+        script.denials.true(said.append)
+    most = 0
+    while script.later:
+        before = len(said)
+        script.later.pop(0)[1]()
+        most = max(most, len(said) - before)
+    assert len(said) == 300
+    assert most <= 10
+    assert script.asked == ["a"]
