@@ -125,7 +125,9 @@ class Run:
         recheck = names.choice((0.0, 0.0, 20.0, 1000.0))  # in half of the runs names are asked for before visits
         if recheck:
             self.web.forget_names(names)
-        self.settings = _settings(self.chance.choice(ORDERINGS), networks_of(seed), recheck)
+        # In a third of the runs groups go from worker to worker faster than a site's wait is over.
+        pace = random.Random(f"pace {seed}").choice((1.0, 1.0, 0.25))
+        self.settings = _settings(self.chance.choice(ORDERINGS), networks_of(seed), recheck, pace)
         self.servers = Servers(self.web, self.time, self.chance, self.settings.politeness, self.trace, self.broken)
         self.checkpoint_after = self.chance.choice((1 << 26, 1 << 26, 2_000, 6_000))
         # In a quarter of the runs workers know so little at a time that groups are put away and come back.
@@ -362,13 +364,13 @@ def networks_of(seed: int) -> dict[str, Any]:
     return {"per_network": chance.choice((1, 2, 3, None)), "network_gap": chance.choice((0.0, 0.2, 0.5, 1.5))}
 
 
-def _settings(ordering: str, networks: dict[str, Any], recheck: float) -> Settings:
+def _settings(ordering: str, networks: dict[str, Any], recheck: float, pace: float) -> Settings:
     return Settings(
         identity=Identity(contact="mailto:me@example.org", allow_address=("198.18.0.0/15",)),
         selection=Selection(scope="all", max_depth=1000),
         politeness=Politeness(wait=WAIT, per_visit=5, connections=5, per_domain=PLACES, per_address=PLACES, **networks),
         retries=Retries(retry_pauses=(0.5, 1.5), name_recheck=recheck),
-        limits=Limits(grace=2.0),
+        limits=Limits(grace=2.0, commit_every=pace),
         watching=Watching(hung_after=8.0, most_restarts=30),
         running=Running(ordering=ordering),
     )

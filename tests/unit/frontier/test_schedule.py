@@ -470,6 +470,17 @@ def test_address__is_given_back_when_others_want_it(several: LocalFrontier, cloc
     assert several.schedule.throttles.release(clock.now(), 0.0) == []
 
 
+def test_address__that_a_run_before_may_have_opened_is_held_back_for_the_next(
+    several: LocalFrontier, clock: VirtualClock
+) -> None:
+    """A worker that starts again gives back an address of which it knows nothing: its last visit may have been there."""
+    several.schedule.hold_back(clock.now())
+    held = several.schedule.throttles.held_until
+    assert held > clock.now()
+    several.schedule.lend([], ["192.0.2.9"], clock.now())
+    assert several.schedule.throttles.release(clock.now(), 0.0) == [("192.0.2.9", held)]
+
+
 def test_address__that_is_wanted_back_at_once_is_used_once(several: LocalFrontier, clock: VirtualClock) -> None:
     """Two workers that both wait for an address would else hand it back and forth, and neither get on."""
     visit = several.visit()

@@ -293,11 +293,11 @@ class Schedule:
 
     def hold_back(self, now: float) -> None:
         """Begin nothing for the shortest wait there is: the run before may have visited any site just now, in any
-        network.
+        network. Nor may anybody whom an address is given to meanwhile.
         """
         wait = quiet_time(self._politeness)
         if wait:
-            self._not_before = now + wait + self._politeness.margin
+            self._not_before = self.throttles.held_until = now + wait + self._politeness.margin
             self._at(self._not_before, What.NOTHING)
 
     def forget(self, number: SiteNumber) -> None:

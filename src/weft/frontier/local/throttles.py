@@ -29,6 +29,7 @@ class Throttles:
         self._networks: dict[str, Throttle] = {}  # none where they have no limits
         self._lendable = self._networks if self._by_network else self._addresses
         self.alone = True  # addresses need not be lent to us
+        self.held_until = 0.0  # any of them may have been opened shortly before this run, by one that noted nothing
 
     def __repr__(self) -> str:
         return (
@@ -156,7 +157,7 @@ class Throttles:
         for name, throttle in list(self._lendable.items()):
             if not throttle.lent or throttle.open:
                 continue
-            opens_at = max(throttle.opens_at, throttle.rests_until)
+            opens_at = max(throttle.opens_at, throttle.rests_until, self.held_until)
             recalled = throttle.recalled and now >= throttle.kept_until
             if recalled or (throttle.idle and opens_at + _KEPT <= now):
                 given.append((name, max(now, opens_at) + wall_offset))
