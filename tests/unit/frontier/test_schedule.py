@@ -473,7 +473,7 @@ def test_address__is_given_back_when_others_want_it(several: LocalFrontier, cloc
 def test_address__that_a_run_before_may_have_opened_is_held_back_for_the_next(
     several: LocalFrontier, clock: VirtualClock
 ) -> None:
-    """A worker that starts again gives back an address of which it knows nothing: its last visit may have been there."""
+    """Who starts again gives back an address of which it knows nothing: its last visit may have been there."""
     several.schedule.hold_back(clock.now())
     held = several.schedule.throttles.held_until
     assert held > clock.now()
