@@ -19,6 +19,7 @@ import dataclasses
 import os
 import shutil
 import signal
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -63,7 +64,9 @@ class Measured:
 
 
 def swell(out: Path, urls: int, *, of: int) -> None:
-    """Let the log of a crawl that was stopped know so many URLs in all: the first ones of a web of `of`."""
+    """Let the log of a crawl that was stopped know so many URLs in all: the first ones of a web of `of`. The global
+    frontier is told whose their groups are: else the crawl would be found damaged.
+    """
     log = FrontierLog(out / "workers" / "0" / "frontier.log")
     keyed = Keyed(secret_of(out))
     last, names = Commit(), 0
@@ -74,6 +77,7 @@ def swell(out: Path, urls: int, *, of: int) -> None:
     known = log.pages
     numbers = count(names)
     new: list[Site] = []
+    held: list[tuple[str]] = []
 
     def number(name: str) -> int:
         new.append(Site(SiteNumber(next(numbers)), name, Overrides().of(name)))
@@ -97,8 +101,11 @@ def swell(out: Path, urls: int, *, of: int) -> None:
             clean=last.clean,
         )
         log.commit(grown)
+        held += [(site.domain,) for site in new]
         new.clear()
     log.close()
+    with closing(sqlite3.connect(out / "frontier.db")) as base, base:
+        base.executemany("insert or ignore into groups(name, holder, seed, found) values(?, 0, 0, 0)", held)
 
 
 def fold_log(out: Path) -> tuple[float, float, float]:
