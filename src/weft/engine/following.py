@@ -8,12 +8,9 @@ fetched again, and its links are known.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-
 import msgspec
 
-from weft.engine.drive import Ask
+from weft.engine.drive import Ask, later
 from weft.engine.wires import Wires
 from weft.frontier.local.discovery import Links
 from weft.frontier.local.visit import Visit
@@ -68,13 +65,3 @@ def _add(found: Links, more: Links) -> None:
     found.keys.extend(more.keys)
     if found.labels is not None and more.labels is not None:
         found.labels.extend(more.labels)
-
-
-def later(done: Callable[[None], None]) -> None:
-    """Go on when others had their turn; on a virtual clock there is nobody else."""
-    try:
-        events = asyncio.get_running_loop()
-    except RuntimeError:
-        done(None)
-    else:
-        events.call_soon(done, None)

@@ -17,8 +17,8 @@ from functools import partial
 
 from weft.engine.conclusion import NOTHING, Conclusion, Further
 from weft.engine.doubt import counts
-from weft.engine.drive import Ask, Driver
-from weft.engine.following import follow_bit_by_bit, is_long, later
+from weft.engine.drive import Ask, Driver, later
+from weft.engine.following import follow_bit_by_bit, is_long
 from weft.engine.hosting import Told, Wish
 from weft.engine.hosting_apart import HostedApart
 from weft.engine.outcome import UNREACHED, is_lost, nothing_came, redirect_of, verdict

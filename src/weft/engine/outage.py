@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from weft.engine.drive import Ask
+from weft.engine.drive import Ask, later
 from weft.frontier.local.site import Site
 from weft.frontier.local.undoing import Before
 from weft.model import Reason
@@ -32,6 +32,7 @@ SHORTEST, LONGEST = 1.0, 60.0  # seconds between two probes
 _MOST = 100_000  # failures in a row that can be undone
 PATIENCE = 10.0  # seconds that a doubt waits for somebody who answered before and may not be asked yet
 _SOON = 0.25  # seconds until somebody is looked for again who may be probed
+_AT_ONCE = 10  # failures in doubt that are told in one turn of the loop
 _FALSE_ALARMS = 3  # that one site may raise
 
 # Nobody said anything. Other failures are said by somebody, be it a name server or a router.
@@ -209,9 +210,17 @@ class Outage:
     def let_go(self) -> None:
         """The crawl stops: what is in doubt does not count."""
         self._over = True
-        self._resolve(stands=False)
+        doubts, self._doubts = self._doubts, []
+        for tell in doubts:
+            tell(False)
 
     def _resolve(self, *, stands: bool) -> None:
         doubts, self._doubts = self._doubts, []
-        for tell in doubts:
+        self._tell(doubts, stands)
+
+    def _tell(self, doubts: list[Callable[[bool], None]], stands: bool) -> None:
+        """Tell some now and the others soon: each of them ends a visit, and begins others."""
+        for tell in doubts[:_AT_ONCE]:
             tell(stands)
+        if rest := doubts[_AT_ONCE:]:
+            later(lambda _nothing: self._tell(rest, stands))
