@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +20,12 @@ from tests.hostile.outages import (
     host,
     web,
 )
+
+from weft.engine.outage import Outage
+from weft.frontier.local.site import Site
+from weft.frontier.local.undoing import Before
+from weft.frontier.overrides import Overrides
+from weft.model import Reason, SiteNumber
 
 SITES, PAGES = 20, 16
 BEGINS = 20.0  # seconds after the crawl
@@ -183,3 +190,29 @@ def test_site__of_which_our_own_side_always_says_so_is_given_up_where_others_ans
     assert crawl.fetched() == dict.fromkeys(web(6, 3), 1)
     assert crawl.pages_given_up() == 1
     crawl.close()
+
+
+def test_doubts__that_end_together_are_told_bit_by_bit() -> None:
+    """Whoever is told ends a visit and begins another: three hundred of them would keep the loop for a tenth of a
+    second.
+    """
+
+    async def turns() -> list[int]:
+        outage, said = Outage(), list[bool]()
+        site = Site(SiteNumber(0), "a.example", Overrides().of("a.example"))
+        for _ in range(300):
+            waits = outage.stands(
+                Before(site, 0, False, False, None, 0, 0.0), Reason.DNS_NOT_FOUND, 0.0, address="", ours="", final=True
+            )
+            waits.send(None).start(said.append)
+            waits.close()
+        outage.reached(site, 1.0)
+        counts = [len(said)]
+        while counts[-1] < 300:
+            await asyncio.sleep(0)
+            counts.append(len(said))
+        return counts
+
+    counts = asyncio.run(turns())
+    assert counts[-1] == 300
+    assert max(after - before for before, after in pairwise([0, *counts])) <= 10
