@@ -135,6 +135,7 @@ class Worker:
             self.finish()
         finally:  # not before: the kernel ends the process of a checkpoint with the thread that started it
             self._committing.shutdown()
+        self._show()  # how it ended, also where all of it was over between two looks
         self._wires.bus.emit(Stopped(self.why))
 
     def stop(self, why: str) -> None:
