@@ -44,6 +44,7 @@ from weft.soundness import check_sound
 from weft.store.gathering import waiting_volumes
 from weft.store.rotation import Rotation, reopened_on_signal
 from weft.store.stored import stored_volumes
+from weft.upgrading import bring_up, check_format
 from weft.uploading import check_uploading, uploading
 from weft.urls import (
     completed,
@@ -169,8 +170,7 @@ def run(
     check_uploading(plan.settings.storing.store)
     if plan.fresh:
         remove_crawl(plan.out)
-    check_directory(plan)
-    check_frontier(plan.out, plan.settings.running.frontier, plan.joins)
+    _check_place(plan)
     wanted = _workers(plan)
     with (
         telling(revealed.reporting, clock, revealed.identity.contact) as told,
@@ -178,6 +178,7 @@ def run(
         reopened_on_signal(plan.out / "log" / "crawl.log"),
     ):
         messages, storing = _messages(plan, clock, show or _print), plan.settings.storing
+        bring_up(plan.out, messages.say)
         come_back(plan.out, messages.say)
         _check_sound(plan.out, clock)
         note_rules(plan.out)
@@ -274,6 +275,13 @@ def _begin_anew(out: Path) -> None:
     for own in (out / "workers").glob("*"):
         forget_harm(own)
         forget_left_out(own)
+
+
+def _check_place(plan: Plan) -> None:
+    """Can this very crawl be begun, or gone on with, where it is to be?"""
+    check_format(plan.out)
+    check_directory(plan)
+    check_frontier(plan.out, plan.settings.running.frontier, plan.joins)
 
 
 def _both(watch: Watch, *looks: Callable[[], None]) -> Watch:

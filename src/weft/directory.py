@@ -39,7 +39,7 @@ from weft.version import __version__
 if TYPE_CHECKING:
     from weft.engine.application import Application, Together
 
-FORMAT = 4  # of the directory; another one is not read
+FORMAT = 4  # of the directory; earlier ones are brought to it by `weft.upgrading`
 SECRETS = "secrets.toml"
 KEY = "hash.key"
 SECRET = 16  # bytes of the secret in it
@@ -111,14 +111,6 @@ def check_directory(plan: Plan) -> None:
         check_folders(out, plan.settings.storing.volumes)
         return
     known = load_toml(record)
-    form = known.get("crawl", {}).get("format")
-    if form != FORMAT:
-        version = known.get("crawl", {}).get("version", "unknown")
-        raise UsageError(
-            f"this crawl was begun by weft {version} (format {form}), and this version reads format {FORMAT}",
-            where=str(out),
-            todo="go on with the version that began it, or choose another --out",
-        )
     mine = {"ordering": plan.ordering, "seeds": _digest(plan.seeds)}
     for name, value in mine.items():
         was = known.get("crawl", {}).get(name)

@@ -179,17 +179,15 @@ class Membership:
         if self._nodes is None:
             yield lambda: None
             return
-        over = threading.Event()
-        thread = threading.Thread(target=self._watch, args=(over,), name="node", daemon=True)
-        thread.start()
         try:
-            yield self._hear
+            try:
+                with self._beside(self._look):
+                    yield self._hear
+            finally:
+                self._keeping.end()
         except WeftError:
             self._withdraw()
             raise
-        finally:
-            over.set()
-            thread.join()
 
     def _hear(self) -> None:
         while self._to_say:
@@ -197,20 +195,31 @@ class Membership:
         if self._failed is not None:
             raise self._failed
 
+    @contextmanager
+    def _beside(self, look: Callable[[NodesFrontier], object]) -> Iterator[None]:
+        """Have something looked at every second meanwhile."""
+        over = threading.Event()
+        thread = threading.Thread(target=self._watch, args=(over, look), name="node", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
     # In a thread, with a connection of its own.
 
-    def _watch(self, over: threading.Event) -> None:
+    def _watch(self, over: threading.Event, look: Callable[[NodesFrontier], object]) -> None:
         shared = open_frontier(self._plan.out, self._clock)
         nodes = nodes_of(shared)
         assert nodes is not None
         try:
             while not over.wait(_HEAR):
                 with suppress(FrontierAwayError):  # workers say it
-                    self._look(nodes)
+                    look(nodes)
         except Exception as error:  # noqa: BLE001  it is raised where the node runs
             self._failed = error
         finally:
-            self._keeping.end()
             shared.close()
 
     def _look(self, nodes: NodesFrontier) -> None:
@@ -252,8 +261,9 @@ class Membership:
             return
         self._shared.resize(0)
         plan = self._plan
-        for handed in hand_over_left(plan.out, self._shared, 0, plan.settings, self._clock):
-            self._say(str(handed))
+        with self._beside(lambda nodes: nodes.hear_node()):  # it may take minutes
+            for handed in hand_over_left(plan.out, self._shared, 0, plan.settings, self._clock):
+                self._say(str(handed))
         nodes.leave()
         self._say(f"node {nodes.node} has left the crawl, and holds nothing of it")
 

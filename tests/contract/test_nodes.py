@@ -236,7 +236,9 @@ def test_round__counts_as_a_whole_and_once(place: Place) -> None:
 
 def test_contract__of_another_version_is_refused(place: Place) -> None:
     """With what to do; `upgrade` has the crawl go on with ours."""
-    place.node(0).close()
+    node = place.node(0)
+    node.leave()
+    node.close()
     address = address_in(place.place)
     with psycopg.connect(address.uri, autocommit=True) as base:
         for contract, match in ((CONTRACT + 1, "go on here with that version"), (CONTRACT - 1, "weft cluster upgrade")):
@@ -251,7 +253,7 @@ def test_contract__of_another_version_is_refused(place: Place) -> None:
 
 
 def test_upgrade__waits_until_nobody_can_visit(place: Place) -> None:
-    """A worker with a lease is told to end; while it has one nothing is changed."""
+    """A worker with a lease is told to end; while it has one, or its node hands over, nothing is changed."""
     first = place.node(0)
     one = Peer(first, 0)
     one.exchange(lease=3600.0)
@@ -260,5 +262,8 @@ def test_upgrade__waits_until_nobody_can_visit(place: Place) -> None:
         postgres_making.upgrade(address_in(place.place), 0.1, SystemClock(), said.append)
     assert said == ["all nodes are told to end their runs"]
     assert one.exchange(lease=0.0).over == "upgrade"
+    with pytest.raises(WeftError, match="these nodes have not ended their runs: 0; nothing was changed"):
+        postgres_making.upgrade(address_in(place.place), 0.1, SystemClock(), said.append)
+    first.leave()
     postgres_making.upgrade(address_in(place.place), 0.1, SystemClock(), said.append)
     assert first.state().over == ""

@@ -218,6 +218,18 @@ def damaged(what: str, where: Path | str) -> WeftError:
     )
 
 
+def other_format(what: str, form: int, reads: int, where: Path | str) -> WeftError:
+    """Another version of weft wrote this, in another format."""
+    if form > reads:
+        which, todo = "a newer", "go on with that one"
+    else:
+        which = "an older"
+        todo = "go on with the crawl: what can be brought to the format of this version is so; or use the older one"
+    return WeftError(
+        f"{which} weft wrote {what} (format {form}, and this one reads {reads})", where=str(where), todo=todo
+    )
+
+
 def _whole_checksum(path: Path, mark: Mark) -> int:
     """Of a file from its beginning to its mark."""
     if mark.before or not mark.since:

@@ -290,7 +290,13 @@ def _numbered(path: Path) -> Iterator[tuple[int, str]]:
 
 def read_manifest(folder: Path) -> Manifest:
     """What a checkpoint consists of."""
-    path = folder / MANIFEST
+    version, payload = manifest_as_written(folder / MANIFEST)
+    check_version(version, folder / MANIFEST)
+    return msgspec.msgpack.decode(payload, type=Manifest)
+
+
+def manifest_as_written(path: Path) -> tuple[int, bytes]:
+    """Its version, and what it says, encoded."""
     data = path.read_bytes()
     if len(data) < HEAD.size + 4:
         raise damaged("it is not whole", path)
@@ -298,13 +304,17 @@ def read_manifest(folder: Path) -> Manifest:
     payload = data[HEAD.size :]
     if magic != MAGIC or length != len(payload) or isal_zlib.crc32(payload) != checksum:
         raise damaged("it is not as it was written", path)
-    check_version(int.from_bytes(payload[:4], "little"), path)
-    return msgspec.msgpack.decode(payload[4:], type=Manifest)
+    return int.from_bytes(payload[:4], "little"), payload[4:]
 
 
 def packed_manifest(manifest: Manifest) -> bytes:
     """The same as bytes."""
-    payload = VERSION.to_bytes(4, "little") + msgspec.msgpack.encode(manifest)
+    return packed_payload(msgspec.msgpack.encode(manifest), VERSION)
+
+
+def packed_payload(said: bytes, version: int) -> bytes:
+    """What the file of a manifest holds, which says this."""
+    payload = version.to_bytes(4, "little") + said
     return HEAD.pack(MAGIC, isal_zlib.crc32(payload), len(payload)) + payload
 
 

@@ -31,7 +31,18 @@ from numpy.typing import NDArray
 
 from weft.disk import rename, sync_folder, write_all, writing
 from weft.frontier.durable.chain import Base, Chain, Segment, open_chain, records_behind, remove_stale, sibling
-from weft.frontier.durable.records import HEAD, LENGTHS, MAGIC, Commit, LogHead, commit_of, kept, packed_head, whole
+from weft.frontier.durable.records import (
+    HEAD,
+    LENGTHS,
+    MAGIC,
+    Commit,
+    LogHead,
+    commit_of,
+    encoded,
+    kept,
+    packed_head,
+    whole,
+)
 from weft.model import SiteNumber, UrlId
 from weft.store.files import SETTLED, damaged
 
@@ -248,7 +259,7 @@ class FrontierLog:
             self._parts.append(_Part(f"{self._head.number}.log", -1))
         part = self._parts[-1]
         head = b"" if part.length else packed_head(self._head)
-        data = msgspec.msgpack.encode(commit)
+        data = encoded(commit)
         texts = b"".join(self._texts)
         lengths = LENGTHS.pack(len(data), len(self._texts), len(texts))
         payload = b"".join((lengths, data, self._keys.tobytes(), self._sites.tobytes(), self._rows, texts))

@@ -19,16 +19,16 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from weft.errors import WeftError
 from weft.frontier.durable import past
 from weft.frontier.durable.log import Commit, FrontierLog
 from weft.frontier.durable.past import GONE, Past, Scores
 from weft.frontier.durable.shelved import AWAY
 from weft.frontier.shared.contract import Batch, Notice, Parcel
+from weft.store.files import other_format
 from weft.urls import registered_domain
 
 PENDING, DONE, REFUSED, RETRY = range(4)  # where a page stands
-_FORMAT = 2
+FORMAT = 2
 _LEVEL = 3  # of compression
 
 
@@ -73,8 +73,16 @@ class Pages(NamedTuple):
     steps: NDArray[np.uint8]
 
 
+class _Format(msgspec.Struct):
+    """What is looked at first."""
+
+    format: int = 0
+
+
+LIFTS: dict[int, Callable[[dict[str, Any]], None]] = {}  # by format: how its content becomes that of the next
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Content).decode
+_decode_format = msgspec.msgpack.Decoder(_Format).decode
 
 
 def packed(content: Content) -> bytes:
@@ -83,19 +91,27 @@ def packed(content: Content) -> bytes:
     >>> unpacked(packed(Content([SiteParcel("a.example")], clean=False))).sites[0].name
     'a.example'
     """
-    content.format = _FORMAT
+    content.format = FORMAT
     return zstandard.ZstdCompressor(_LEVEL).compress(_encode(content))
 
 
 def unpacked(data: bytes) -> Content:
     """What is in a parcel."""
-    content = _decode(zstandard.ZstdDecompressor().decompress(data))
-    if content.format != _FORMAT:
-        raise WeftError(
-            f"another weft wrote this parcel (format {content.format}, and this one reads {_FORMAT})",
-            todo="go on with the one that began the crawl",
-        )
-    return content
+    said = zstandard.ZstdDecompressor().decompress(data)
+    form = _decode_format(said).format
+    if form != FORMAT:
+        said = _lifted(said, form)
+    return _decode(said)
+
+
+def _lifted(said: bytes, form: int) -> bytes:
+    """What a parcel of an earlier format says, in this one. Parcels lie with others: who reads one lifts it."""
+    if any(each not in LIFTS for each in range(form, FORMAT)) or form > FORMAT:
+        raise other_format("this parcel", form, FORMAT, "")
+    content = msgspec.msgpack.decode(said)
+    for each in range(form, FORMAT):
+        LIFTS[each](content)
+    return _encode(content | {"format": FORMAT})
 
 
 def disturbed(parcel: Parcel, at: float) -> Parcel:

@@ -24,7 +24,7 @@ import msgspec
 from isal import isal_zlib
 
 from weft.errors import WeftError
-from weft.store.files import SETTLED, Mark, damaged
+from weft.store.files import SETTLED, Mark, damaged, other_format
 
 HEAD = struct.Struct("<4sIQ")
 LENGTHS = struct.Struct("<III")
@@ -130,27 +130,37 @@ def read_head(file: int, path: Path) -> tuple[LogHead, int] | None:
     """The head of a log, and where its first record begins; None where it is not whole. A log of another version is
     refused.
     """
+    found = head_of_any(file)
+    if found is None:
+        if _record_at(file, 0, os.fstat(file).st_size) is not None:
+            check_version(1, path)
+        return None
+    head, begin, version = found
+    check_version(version, path)
+    return head, begin
+
+
+def head_of_any(file: int) -> tuple[LogHead, int, int] | None:
+    """The head of a log of any version that has one, where its first record begins, and its version."""
     begin = os.pread(file, _BEGIN.size, 0)
-    if begin.startswith(MAGIC + b" log") and len(begin) == _BEGIN.size:
-        _magic, version, length, checksum = _BEGIN.unpack(begin)
-        data = os.pread(file, min(length, 1 << 16), _BEGIN.size)
-        if len(data) == length and _checksum(version, data) == checksum:
-            check_version(version, path)
-            return msgspec.msgpack.decode(data, type=LogHead), _BEGIN.size + length
-    elif _record_at(file, 0, os.fstat(file).st_size) is not None:
-        check_version(1, path)
-    return None
+    if not begin.startswith(_BEGINNING) or len(begin) < _BEGIN.size:
+        return None
+    _magic, version, length, checksum = _BEGIN.unpack(begin)
+    data = os.pread(file, min(length, 1 << 16), _BEGIN.size)
+    if len(data) < length or _checksum(version, data) != checksum:
+        return None
+    return msgspec.msgpack.decode(data, type=LogHead), _BEGIN.size + length, version
 
 
 def check_version(version: int, path: Path) -> None:
     """Refuse what another version of weft wrote."""
     if version != VERSION:
-        which, todo = ("an older", "go on with the one that began the crawl, or begin a new one in another directory")
-        if version > VERSION:
-            which, todo = ("a newer", "go on with that one")
-        raise WeftError(
-            f"{which} weft wrote this (format {version}, and this one reads {VERSION})", where=str(path), todo=todo
-        )
+        raise other_format("this", version, VERSION, path)
+
+
+def encoded(commit: Commit) -> bytes:
+    """The part of a record that is not pages, as bytes."""
+    return msgspec.msgpack.encode(commit)
 
 
 def commit_of(payload: bytes) -> Commit:

@@ -74,6 +74,11 @@ update crawl set contract = %(contract)s;
 -- Workers that may visit at this moment.
 select number from workers where leased_until > clock_timestamp() order by number;
 
+-- name: busy_nodes
+-- Nodes that are at work, be it with handing over what they hold.
+select number from nodes where left_at is null and lost_at is null
+    and heard_at > clock_timestamp() - make_interval(secs => %(silent)s) order by number;
+
 -- name: go_on
 -- Nobody is told to stop any more.
 update crawl set stop = '', over = '';

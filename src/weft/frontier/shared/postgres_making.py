@@ -19,7 +19,9 @@ from weft.frontier.shared.postgres_groups import plant, rebuild
 
 PATIENCE = 60.0  # seconds that a transaction waits for others, and for the database to answer
 UPGRADE = "upgrade"  # why a run ends
-_LOOK = 0.2  # seconds between two looks at who still has a lease
+_LOOK = 0.2  # seconds between two looks at who is still at work
+_SILENT = 10.0  # seconds after which a node that is not heard is not at work; it says so every second
+_NODES = 2  # the step that made their table
 
 
 def create(
@@ -108,23 +110,23 @@ def exists(address: Address, crawl: str) -> bool:
 
 
 def upgrade(address: Address, wait: float, clock: Clock, say: Callable[[str], None]) -> list[str]:
-    """Have a crawl go on with this version: its nodes are told to end their runs, and nobody holds a lease when the
-    tables change. The steps that were applied; nodes of the earlier version that come back are refused.
+    """Have a crawl go on with this version: its nodes are told to end their runs, and when the tables change nobody
+    holds a lease or hands over what it holds. The steps that were applied; nodes of the earlier version that come back
+    are refused.
     """
     base = PostgresBase(address, PATIENCE)
     base.check = lambda _connection: None  # the tables are those of an earlier version
     try:
         if not tables_are_there(base):
             raise WeftError("there is no global frontier here", where=address.shown, todo="weft cluster init")
-        if base.in_one_step(lambda held: rows(held, "leases")):
+        if base.in_one_step(_at_work):
             base.in_one_step(lambda held: do(held, "stop", why=UPGRADE))
             say("all nodes are told to end their runs")
         until = clock.now() + wait
-        while found := base.in_one_step(lambda held: rows(held, "leases")):
+        while found := base.in_one_step(_at_work):
             if clock.now() > until:
-                names = ", ".join(str(number) for (number,) in found)
                 raise WeftError(
-                    f"after {wait:.0f} s these workers may still visit: {names}; nothing was changed",
+                    f"after {wait:.0f} s {found}; nothing was changed",
                     where=address.shown,
                     todo="see to their nodes, and give the same command again",
                 )
@@ -134,6 +136,16 @@ def upgrade(address: Address, wait: float, clock: Clock, say: Callable[[str], No
         return made.steps
     finally:
         base.close()
+
+
+def _at_work(base: Base) -> str:
+    """Who is still at work: an earlier version would find other tables than it knows."""
+    if found := rows(base, "leases"):
+        return f"these workers may still visit: {', '.join(str(number) for (number,) in found)}"
+    has_nodes = (_NODES,) in rows(base, "migrations_done")
+    if has_nodes and (found := rows(base, "busy_nodes", silent=_SILENT)):
+        return f"these nodes have not ended their runs: {', '.join(str(number) for (number,) in found)}"
+    return ""
 
 
 def _upgraded(base: Base) -> None:

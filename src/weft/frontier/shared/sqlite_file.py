@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,10 @@ from isal import isal_zlib
 from weft.disk import beside
 from weft.errors import WeftError
 from weft.frontier.shared.contract import FrontierAwayError, Message, Notice, Parcel
-from weft.store.files import damaged
+from weft.store.files import damaged, other_format
 
 FILE = "frontier.db"  # in the directory of a crawl
-_FORMAT = 3
+FORMAT = 3  # of it, its `user_version`; earlier ones are brought to it by `weft.upgrading`
 PATIENCE = 60.0  # seconds that a transaction waits for others
 _WRITING = 120  # the byte of the -shm file that a process locks which writes, as SQLite has it
 _GUARD = struct.Struct("<BI")
@@ -137,14 +137,8 @@ class SqliteFile:
                 self.base.execute("pragma journal_mode = wal")
                 self.base.execute("pragma synchronous = full")
             (form,) = self.base.execute("pragma user_version").fetchone()
-        if form != _FORMAT:
-            older = "older" if form < _FORMAT else f"{form}"
-            raise WeftError(
-                f"the global frontier was written by another version of weft (format {older}, this one reads "
-                f"{_FORMAT})",
-                where=str(path),
-                todo="go on with the version that began the crawl",
-            )
+        if form != FORMAT:
+            raise other_format("the global frontier", form, FORMAT, path)
 
     def __repr__(self) -> str:
         return f"SqliteFile({self.path})"
@@ -282,10 +276,24 @@ def new_file(path: Path) -> Iterator[sqlite3.Connection]:
             base = sqlite3.connect(new, isolation_level=None)
             base.executescript(_TABLES)
             base.execute("begin")
-            base.execute(f"pragma user_version = {_FORMAT}")
+            base.execute(f"pragma user_version = {FORMAT}")
             yield base
             base.execute("commit")
             base.close()
+        except sqlite3.Error as error:
+            raise _unusable(path, error) from error
+
+
+def migrate(path: Path, form: int, statements: str) -> None:
+    """Bring a file of this format to the next, as one step; one that has it already stays as it is."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as base:
+        try:
+            (found,) = base.execute("pragma user_version").fetchone()
+            if found == form + 1:
+                return
+            if found != form:
+                raise other_format("the global frontier", found, form, path)
+            base.executescript(f"begin immediate; {statements}; pragma user_version = {form + 1}; commit;")
         except sqlite3.Error as error:
             raise _unusable(path, error) from error
 
