@@ -69,13 +69,16 @@ DAMAGES: tuple[Damage, ...] = (flip, cut, zero, remove, swap)
 
 
 def strike(crawl: Path, older: Path, chance: random.Random) -> str:
-    """Do one bad thing to one file of a crawl; `older` is a copy of it from some time before. What was done."""
+    """Do one bad thing to one file of a crawl; `older` is a copy of it from some time before. What was done. Each is
+    as frequent as any other, however few files it can be done to.
+    """
     files = [path for path in sorted(crawl.rglob("*")) if path.is_file() and path.name not in _NOTHING]
-    while True:
-        path, damage = chance.choice(files), chance.choice(DAMAGES)
+    damage = chance.choice(DAMAGES)
+    for path in chance.sample(files, len(files)):
         name = path.relative_to(crawl)
         if damage(path, older / name, chance):
             return f"{damage.__name__} {name}"
+    raise AssertionError("nothing can be done to any file")
 
 
 def contents_of(crawl: Path) -> dict[str, bytes]:
