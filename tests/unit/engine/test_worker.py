@@ -316,6 +316,17 @@ def test_exchange__that_is_slow_delays_no_commit(tmp_path: Path) -> None:
     check_all_told_once(crawl)
 
 
+def test_exchange__is_hurried_only_where_it_ends_a_want(tmp_path: Path) -> None:
+    """A worker that could do more than it has asks at once, and is not answered with sites: it asks once a second then,
+    with every commit, and not ten times.
+    """
+    crawl = Crawl(tmp_path, lambda _at: "", lease=1000.0)
+    assert crawl.run() == "done"
+    assert 35 <= len([at for at in crawl.shared.answered if 20 < at < 60]) <= 60
+    assert 35 <= sum(20 < at < 60 for at in crawl.commits) <= 60
+    check_all_told_once(crawl)
+
+
 def test_end__while_the_global_frontier_is_away_is_a_good_one(tmp_path: Path) -> None:
     """What was to be told is on disk; that it waits there is said."""
     crawl = Crawl(tmp_path, lambda at: "away" if at > 20 else "", lease=1000.0)
