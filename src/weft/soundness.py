@@ -141,7 +141,8 @@ def _worker(
         alien = told.groups - known - told.claimed
         if alien:
             yield Damage(name_of(out), f"{_some(alien)} of {where} belong to nobody there, or to another worker")
-        missing = set(shared.missing(number, told.groups, last.taken)) - told.moved
+        missing = known - told.groups - told.moved
+        missing = missing and set(shared.missing(number, told.groups, last.taken)) - told.moved
         missing = not_shelved(out, path, missing) if missing else missing
         if missing:
             yield Damage(where, f"nothing is known of {_some(missing)} that it should hold")

@@ -47,6 +47,8 @@ class Overrides:
         >>> Overrides(sites={"*.org": SiteSettings(wait=1.0)}).of("www.example.org").wait
         1.0
         """
+        if not self.sites:
+            return PLAIN
         found = self.sites.get(site)
         rest = site
         while found is None and rest:

@@ -371,15 +371,18 @@ class FrontierLog:
             if self._parts[part].length < os.fstat(log.file).st_size:
                 return
 
-    def columns(self) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int32]]]:
-        """Keys and sites of the pages of the checkpoint, in their order, piece by piece."""
+    def read_columns(self, keys: NDArray[np.uint64] | None, sites: NDArray[np.int32]) -> None:
+        """Read keys and sites of the pages of the checkpoint, in their order, to where they are wanted."""
+        first = 0
         for segment, file in self._segments(self.base):
             for at, data, count in _chunks(file, segment.length):
                 said = msgspec.msgpack.decode(os.pread(file, data, at + LENGTHS.size), type=Chunk)
-                read = os.pread(file, count * _COLUMNS, at + LENGTHS.size + data)
-                if len(read) != count * _COLUMNS or isal_zlib.crc32(read) != said.columns:
+                some = slice(first, first + count)
+                there: list[Any] = [np.empty(count, np.uint64) if keys is None else keys[some], sites[some]]
+                read = os.preadv(file, there, at + LENGTHS.size + data)
+                if read != count * _COLUMNS or isal_zlib.crc32(there[1], isal_zlib.crc32(there[0])) != said.columns:
                     raise damaged("it is not as it was written", sibling(self.path, segment.number, segment.kind))
-                yield np.frombuffer(read, np.uint64, count), np.frombuffer(read, np.int32, count, 8 * count)
+                first += count
 
     def stored(self) -> Iterator[tuple[int, NDArray[np.int32], NDArray[Any], bytes]]:
         """All pages that are on disk, in their order, piece by piece: the number of the first, their sites, what was
@@ -394,7 +397,9 @@ class FrontierLog:
 
     def sites(self) -> NDArray[np.int32]:
         """By page of the checkpoint: the number of its site."""
-        return np.concatenate([np.empty(0, np.int32), *(sites for _, sites in self.columns())])
+        found = np.empty(0 if self.base is None else self.base.manifest.pages - self.base.manifest.first, np.int32)
+        self.read_columns(None, found)
+        return found
 
     def closed_records(self) -> Iterator[Replayed]:
         """The records of the logs that are closed: all of them are settled, and whole."""

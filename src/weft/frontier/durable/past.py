@@ -226,8 +226,9 @@ class Past:
         asked for.
         """
         base = self._log.sites() if self.base_sites is None else self.base_sites
-        found = np.concatenate([base, *self._sites])
         gone = self.left if leaving else self.gone()
+        since = [some for some in self._sites if len(some)]
+        found = np.concatenate([base, *since]) if since or gone else base
         if gone:
             table = np.zeros(len(self.names), np.bool_)
             table[list(gone)] = True

@@ -60,16 +60,12 @@ def load_base(pages: Pages, ranking: Ranking | Unranked, past: Past) -> None:
     base, arrays = pages.log.base, pages.seen.arrays
     if base is None:
         return
-    begin = base.manifest.first
-    past.base_sites = np.empty(base.manifest.pages - begin, np.int32)
-    first = begin
-    for keys, sites in pages.log.columns():
-        arrays.key[first : first + len(keys)] = keys
-        past.base_sites[first - begin : first - begin + len(keys)] = sites
-        first += len(keys)
-    arrays.counts[0] = first
+    begin, end = base.manifest.first, base.manifest.pages
+    past.base_sites = np.empty(end - begin, np.int32)
+    pages.log.read_columns(arrays.key[begin:end], past.base_sites)
+    arrays.counts[0] = end
     if "scores" in base.manifest.files:
-        pages.heaps.arrays.score[begin:first] = np.frombuffer(base.read("scores"))
+        pages.heaps.arrays.score[begin:end] = np.frombuffer(base.read("scores"))
     ranking.load_base(base)
 
 
