@@ -30,6 +30,15 @@ _BAD = (WeftError, msgspec.MsgspecError, TypeError, ValueError)
 T = TypeVar("T")
 
 
+def _texts(found: Iterable[object]) -> list[str]:
+    """What can be used of what a damaged database gives: where a page of it is missing, any value may be anything."""
+    return [each for each in found if isinstance(each, str)]
+
+
+def _is_url(text: str) -> bool:
+    return text.startswith(("http://", "https://")) and len(text) > len("https://")
+
+
 class Rebuilding:
     """What is known of a frontier, beside what the columns say."""
 
@@ -42,8 +51,8 @@ class Rebuilding:
         self._seeds = seeds
         self._wall = wall
         self._sites: dict[str, SiteParcel] = {}
-        self.blacklist: list[str] = self._tried(lambda: shared.blacklist() if shared else [], [])
-        known: list[str] = self._tried(lambda: shared.scope() if shared else [], [])
+        self.blacklist = _texts(self._tried(lambda: shared.blacklist() if shared else [], []))
+        known = [url for url in _texts(self._tried(lambda: shared.scope() if shared else [], [])) if _is_url(url)]
         self.scope = list(dict.fromkeys([*seeds, *known, *admitted]))
         self._learn_sites()
 
