@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from tests.commands import completed
 from tests.crawling import digests_of
+from tests.nursery import nursery
 from tests.patience import PATIENCE
 from tests.serverside import check_polite, visits_of
 from tests.siege import Siege, command_for, wait_until
@@ -28,19 +29,12 @@ from weft.testbed.bed import Bed
 CONFINED = Path(__file__).parent / "confined"
 
 
-def weft(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Give a command."""
-    return subprocess.run(
-        [sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, check=False, timeout=PATIENCE
-    )
-
-
 def begun(bed: Bed, folder: Path, address: str, *options: str) -> None:
     """Begin a crawl of a whole web in a database, paused."""
     command = command_for(bed, folder / "seeds", *options)[3:]
     place = command.index("--out")
     del command[place : place + 2]
-    done = weft("cluster", "init", address, *command[1:])
+    done = completed("cluster", "init", address, *command[1:])
     assert done.returncode == 0, done.stderr
     pause(address, paused=True)
 
@@ -88,9 +82,7 @@ class Node(Siege):
 
     def start(self) -> None:
         """Give the command, from a place of its own."""
-        self.process = subprocess.Popen(
-            self._command, stdout=self._output, stderr=self._output, cwd=self.root, env=self._environment
-        )
+        self.process = nursery().command(self._command, self._output, self._environment, str(self.root))
 
     @property
     def number(self) -> int:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
 from unittest import mock
@@ -89,15 +90,21 @@ class Nursery:
         os.close(said)
         return Nursed(*born, None if heard is None else os.fdopen(heard, "rb"))
 
-    def command(self, command: list[str], output: IO[bytes]) -> Nursed:
-        """Start `python -m weft ARGUMENTS`, with the environment that is now."""
-        return Nursed(*self._born(command, output.fileno(), output.fileno(), os.environ), None)
+    def command(
+        self, command: list[str], output: IO[bytes], environment: Mapping[str, str] | None = None, folder: str = ""
+    ) -> Nursed:
+        """Start `python -m weft ARGUMENTS`, with the environment that is now, and here, unless others are given."""
+        out = output.fileno()
+        return Nursed(*self._born(command, out, out, environment or os.environ, folder), None)
 
-    def _born(self, command: list[str], out: int, err: int, environment: Mapping[str, str]) -> tuple[int, int]:
+    def _born(
+        self, command: list[str], out: int, err: int, environment: Mapping[str, str], folder: str = ""
+    ) -> tuple[int, int]:
         """The number of a process that was forked, and where its exit code will be."""
         assert command[1] == "-m", command
         ended, ends = os.pipe()
-        socket.send_fds(self._socket, [json.dumps([command[2:], dict(environment)]).encode()], [out, err, ends])
+        wish = json.dumps([command[2:], dict(environment), folder or str(Path.cwd())])
+        socket.send_fds(self._socket, [wish.encode()], [out, err, ends])
         os.close(ends)
         return int(self._socket.recv(_LONGEST)), ended
 
@@ -157,12 +164,14 @@ def main(wishes: socket.socket) -> Callable[[], int]:
             wishes.send(str(pid).encode())
 
 
-def _be(mother: int, command: list[str], environment: dict[str, str]) -> int:
+def _be(mother: int, command: list[str], environment: dict[str, str], folder: str) -> int:
     """Be the process that was asked for; the parent that it ends with is the nursery, which may have ended already."""
     module, *arguments = command
     if module == "weft":
+        os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
+        import_module("tests.confined.sitecustomize")  # as every Python does that starts in this environment
         return _crawl(mother, arguments)
     _call_me(WORKER)
     *rest, out, number, _parent = arguments

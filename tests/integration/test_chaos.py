@@ -16,7 +16,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
-from tests.cluster_of_nodes import Node, begun, nodes, pause, rows_in_files, standing, together, weft
+from tests.cluster_of_nodes import Node, begun, nodes, pause, rows_in_files, standing, together
+from tests.commands import completed
 from tests.crawling import crawl, make_web, rows
 from tests.database import Database
 from tests.disks import remount, small_disk
@@ -206,7 +207,7 @@ class Chaos:
 
     def ends(self) -> None:
         """The crawl comes to its end, on all nodes."""
-        assert weft("speed", self._address, "none").returncode == 0
+        assert completed("speed", self._address, "none").returncode == 0
         self._wait(lambda: all(node.process.poll() is not None for node in self.nodes), "it does not end", idle=True)
         for node in self.nodes:
             node.ends()
@@ -289,7 +290,7 @@ class Chaos:
         asked = Counter(entry.site for entry in self._bed.log())
         site = max(asked, key=lambda site: asked[site])
         self.forbidden = registered_domain(site.partition(":")[0])
-        done = weft("blacklist", self._address, self.forbidden)
+        done = completed("blacklist", self._address, self.forbidden)
         assert done.returncode == 0, done.stderr
         self.forbidden_at = time.time()
 

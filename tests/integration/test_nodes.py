@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cluster_of_nodes import (
+    Node,
     begin,
     begun,
     check_together,
@@ -23,8 +24,8 @@ from tests.cluster_of_nodes import (
     rows_in_files,
     standing,
     together,
-    weft,
 )
+from tests.commands import completed
 from tests.crawling import make_web
 from tests.database import database
 from tests.patience import PATIENCE
@@ -45,6 +46,11 @@ def bed() -> Iterator[Bed]:
     """A web of some dozens of sites."""
     with serving(make_web(APART, sites=SITES, pages=PAGES, largest=LARGEST), ServerSettings(keep_alive_s=5.0)) as bed:
         yield bed
+
+
+def has_pages(address: str, node: Node) -> bool:
+    """Did a node tell of pages?"""
+    return standing(address)[node.number].pages > 0
 
 
 def test_confinement__keeps_a_node_out_of_the_directories_of_others(tmp_path: Path) -> None:
@@ -89,7 +95,7 @@ def test_node__that_leaves_hands_over_to_the_others(bed: Bed, tmp_path: Path) ->
         with nodes([address] * 1, tmp_path, "--workers", "1") as (second,):
             together(address, second, already=1)
             fetched(bed, 50, first, second)
-            assert weft("speed", address, "none").returncode == 0
+            assert completed("speed", address, "none").returncode == 0
             first.process.send_signal(signal.SIGTERM)
             told = out.with_suffix(".output")
             assert first.finish(PATIENCE) == 0, told.read_text(encoding="utf-8")
@@ -140,6 +146,7 @@ def test_node__that_is_lost_is_replaced_and_what_it_fetched_since_is_superseded(
             wait_until(lambda: kept_of(address) == 2, "nothing is kept")
             pause(address, paused=False)
         fetched(bed, PAGES // 3, first, second)
+        wait_until(lambda: first.over or second.over or has_pages(address, first), "the first has nothing to do")
         first.stop()
         number = first.number
         second.ends()
@@ -157,10 +164,10 @@ def test_node__that_is_lost_is_replaced_and_what_it_fetched_since_is_superseded(
     if every == "1000":
         assert rows_in_files(first.out) > 0
         assert final_rows(first.out) == []
-    asked = weft("query", str(first.out), "select count(*) from pages where final and kind <> 'robots'", "--csv")
+    asked = completed("query", str(first.out), "select count(*) from pages where final and kind <> 'robots'", "--csv")
     assert asked.stdout.split() == ["count_star()", str(len(final_rows(first.out)))], asked.stderr
     for arguments in (("audit",), ("status",)):
-        done = weft(*arguments, str(first.out))
+        done = completed(*arguments, str(first.out))
         assert done.returncode == 0, (done.stdout, done.stderr)
 
 
@@ -187,20 +194,20 @@ def test_commands__take_the_address_of_a_crawl(bed: Bed, tmp_path: Path) -> None
     with nodes([address] * 3, tmp_path, "--workers", "1") as running:
         begin(address, *running)
         assert not [entry for entry in bed.log() if entry.event == "request"]
-        shown = weft("status", address)
+        shown = completed("status", address)
         assert "running, paused" in shown.stdout, shown.stderr
         assert shown.stdout.count(" alive ") == 6, "three workers of three nodes"
-        assert weft("workers", address).stdout.count("node ") == 3
-        assert "each node has workers of its own" in weft("workers", address, "2").stderr
+        assert completed("workers", address).stdout.count("node ") == 3
+        assert "each node has workers of its own" in completed("workers", address, "2").stderr
         for arguments in (("pause",), ("speed", "30 pages/s"), ("blacklist", "nobody.example"), ("resume",)):
-            done = weft(arguments[0], address, *arguments[1:])
+            done = completed(arguments[0], address, *arguments[1:])
             assert done.returncode == 0, done.stderr
         fetched(bed, PAGES // 10, *running)
-        assert weft("node", "stop", address, "--node", "2").returncode == 0
+        assert completed("node", "stop", address, "--node", "2").returncode == 0
         wait_until(lambda: sum(node.over for node in running) >= 1, "it does not leave")
-        assert weft("add", address, bed.seeds()[0]).returncode == 0
+        assert completed("add", address, bed.seeds()[0]).returncode == 0
         for node in running:
             node.ends()
     check_together(bed, [node.out for node in running], wait=WAIT)
-    assert "there is no node 2 that could leave" in weft("node", "stop", address, "--node", "2").stderr
-    assert "they are where its nodes are" in weft("query", address, "select 1").stderr
+    assert "there is no node 2 that could leave" in completed("node", "stop", address, "--node", "2").stderr
+    assert "they are where its nodes are" in completed("query", address, "select 1").stderr

@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.cluster_of_nodes import Node, begun, check_together, fetched, nodes, pause, together, weft
+from tests.cluster_of_nodes import Node, begun, check_together, fetched, nodes, pause, together
+from tests.commands import completed
 from tests.crawling import make_web
 from tests.database import database
 from tests.patience import PATIENCE
@@ -81,7 +82,7 @@ def test_crawl__that_was_killed_half_way_goes_on_with_the_next_version(bed: Bed,
     check_polite(visits_of(bed.log()), wait=WAIT)
     audit = next_weft("audit", str(out))
     assert audit.returncode == 0, audit.stdout
-    done = weft(*command[3:])
+    done = completed(*command[3:])
     assert done.returncode == 2
     assert f"(format {FORMAT + 1}), and this version reads format {FORMAT}" in done.stderr
 
@@ -104,7 +105,7 @@ def test_cluster__is_upgraded_while_it_runs(bed: Bed, tmp_path: Path) -> None:
         for node in running:
             node.ends()
         assert len(bed.log()) < 500, "it was over before"
-        late = weft("node", "start", address, "--out", str(tmp_path / "late"))
+        late = completed("node", "start", address, "--out", str(tmp_path / "late"))
         assert late.returncode != 0
         assert "later version of weft" in late.stderr, late.stderr
         assert next_weft("resume", address).returncode == 0
@@ -117,7 +118,8 @@ def test_cluster__is_upgraded_while_it_runs(bed: Bed, tmp_path: Path) -> None:
 
 
 def _raise(node: Node) -> None:
-    """Give the command of a node again, on the next version."""
-    node._environment = raised(node._environment)
-    node._output = (node.root / "output").open("ab")
-    node.start()
+    """Give the command of a node again, to the next version."""
+    node._output = output = (node.root / "output").open("ab")
+    node.process = subprocess.Popen(
+        node._command, stdout=output, stderr=output, cwd=node.root, env=raised(node._environment)
+    )
