@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -27,3 +27,14 @@ def small_disk(place: Path, size: str) -> Iterator[Path]:
 def remount(place: Path, options: str) -> None:
     """Change a file system that was mounted: its size, or whether it can be written."""
     subprocess.run(["mount", "-o", f"remount,{options}", str(place)], check=True)
+
+
+def fill(place: Path) -> None:
+    """Leave next to no room: a file system cannot be made smaller than what is in it, which grows meanwhile."""
+    for _ in range(50):
+        about = os.statvfs(place)
+        used = (about.f_blocks - about.f_bfree) * about.f_frsize
+        with suppress(subprocess.CalledProcessError):
+            remount(place, f"size={used + (64 << 10)}")
+            return
+    pytest.fail(f"{place} cannot be made small")

@@ -20,7 +20,7 @@ from tests.cluster_of_nodes import Node, begun, nodes, pause, rows_in_files, sta
 from tests.commands import completed
 from tests.crawling import crawl, make_web, rows
 from tests.database import Database
-from tests.disks import remount, small_disk
+from tests.disks import fill, remount, small_disk
 from tests.lines import Line, lines
 from tests.patience import PATIENCE
 from tests.serverside import check_polite, visits_of
@@ -271,7 +271,7 @@ class Chaos:
         """Nothing more goes to its disk, until somebody makes room."""
         assert self.disk is not None
         said = node.told().count("the crawl pauses here")
-        remount(self.disk, "size=64k")  # less than there is: nothing is lost, and nothing more can be written
+        fill(self.disk)
         self._wait(lambda: node.told().count("the crawl pauses here") > said, "it does not say so")
         remount(self.disk, "size=2g")
         self._wait(lambda: "the crawl goes on after" in node.told(), "it does not go on")
