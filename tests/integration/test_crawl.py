@@ -313,6 +313,11 @@ def test_requisites__are_collected_with_their_pages(tmp_path: Path) -> None:
         kinds = {kind for (kind,) in rows(tmp_path / "with", "distinct kind")}
         assert {"image", "style", "script", "part"} <= kinds
         assert rows(tmp_path / "with", "count(*)", "kind = 'image' and status <> 200")[0][0] == 0
+        seed = rows(tmp_path / "with", "url", "kind <> 'robots' and status = 200 and links > 0 limit 1")[0][0]
+        crawl(bed, tmp_path / "list", [seed], scope="list", requisites=True)
+        found = rows(tmp_path / "list", "distinct kind", f"kind <> 'robots' and url <> '{seed}'")
+        assert found, "the parts of a page on a list are as wanted as those of others"
+        assert {kind for (kind,) in found} <= {"image", "style", "script", "part"}
         crawl(bed, tmp_path / "without")
         assert not {"image", "style", "script", "part"} & {k for (k,) in rows(tmp_path / "without", "distinct kind")}
 

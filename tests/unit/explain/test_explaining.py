@@ -14,7 +14,7 @@ from weft.frontier.blacklist import Blacklist
 from weft.frontier.durable.inspect import Ledger
 from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.rules import FOUND, Candidate, first_refusal
-from weft.frontier.scope import Scope
+from weft.frontier.scope import Scope, Selection
 from weft.model import NO_ID, Kind
 from weft.urls import site_of
 
@@ -149,6 +149,15 @@ def test_explain__agrees_with_the_crawler(tmp_path: Path) -> None:
     stands.
     """
     assert explained(100, tmp_path) > 1000
+
+
+def test_explain__agrees_on_the_parts_of_pages_on_a_list(tmp_path: Path) -> None:
+    """They come with their pages, though links do not; found by the ten thousand cases below."""
+    selection = Selection(scope="list", max_depth=0, max_site_pages=2, max_domain_sites=1)
+    plan = Plan(
+        selection, {}, ["http://a.example/"], "breadth-first", [], [], (None,) * len(SITES), 762, hostile=False, turns=1
+    )
+    assert check_crawl(plan, tmp_path) > 2
 
 
 @pytest.mark.soak

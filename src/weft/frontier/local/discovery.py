@@ -167,7 +167,7 @@ class Discovery:
 
     def _follow_new(self, unknown: list[Unknown], found: list[int], turn: Turn, base: str, *, offered: bool) -> None:
         """Resolve links that nothing is remembered of, and offer them; where each leads goes into its place."""
-        offers: list[Offer] | None = [] if offered and self._selection.scope != "list" else None
+        offers: list[Offer] | None = [] if offered else None
         new: dict[int, int] = {}  # by key; a link may be on a page twice
         for place, key, written, kind in unknown:
             target = new.get(key)
