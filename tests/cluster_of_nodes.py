@@ -9,7 +9,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from tests.crawling import digests_of
 from tests.nursery import nursery
 from tests.patience import PATIENCE
 from tests.serverside import check_polite, visits_of
-from tests.siege import Siege, command_for, wait_until
+from tests.siege import Siege, command_for, descendants, wait_until
 
 from weft.frontier.shared.nodes import NodeState
 from weft.frontier.shared.opening import open_cluster
@@ -96,14 +96,18 @@ class Node(Siege):
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """Have none of its processes run meanwhile, as those of a machine that sleeps."""
-        pids = [*self.workers(), self.process.pid]
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
+        asleep: list[int] = []
         try:
+            while awake := {self.process.pid, *descendants(self.process.pid)}.difference(asleep):
+                for pid in awake:  # those that start meanwhile are found by the next look
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGSTOP)
+                asleep += awake
             yield
         finally:
-            for pid in pids:
-                os.kill(pid, signal.SIGCONT)
+            for pid in asleep:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
 
     def leave(self) -> None:
         """Have it leave, as a service manager does."""

@@ -159,9 +159,10 @@ def wait_until(what: Any, failure: str, within: float = PATIENCE) -> None:
 def _children(pid: int) -> list[int]:
     """The processes that a process has started, in whatever thread."""
     found: list[int] = []
-    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            found += map(int, thread.read_text(encoding="ascii").split())
+    with suppress(OSError):  # it may end meanwhile
+        for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+            with suppress(OSError):
+                found += map(int, thread.read_text(encoding="ascii").split())
     return found
 
 
