@@ -11,16 +11,18 @@ import pytest
 from psycopg import sql
 from tests.contract import peers
 from tests.contract.peers import Peer, domains, seeds_of, to
+from tests.siege import wait_until
 
 from weft.clock import SystemClock, VirtualClock
 from weft.errors import WeftError
 from weft.frontier.durable.parcels import Content, SiteParcel, packed, unpacked
-from weft.frontier.shared import postgres_making
+from weft.frontier.shared import postgres_base, postgres_making
 from weft.frontier.shared.address import address_in
-from weft.frontier.shared.contract import Batch, Limits, Parcel
+from weft.frontier.shared.contract import Batch, FrontierAwayError, Limits, Parcel
 from weft.frontier.shared.nodes import CONTRACT, PER_NODE, Keep, LostNodeError
 from weft.frontier.shared.opening import nodes_of
 from weft.frontier.shared.postgres import PostgresFrontier
+from weft.frontier.shared.postgres_base import PostgresBase, do
 
 Open = Callable[[int | None], PostgresFrontier]
 SECOND = PER_NODE  # the first worker of the second node
@@ -229,6 +231,36 @@ def test_round__counts_as_a_whole_and_once(place: Place) -> None:
     for _ in range(3):
         two.exchange(wants=9)
     assert {each.group: each.pending for each in two.parcels} == {"a.example": 3, "b.example": 5}
+
+
+def test_process__that_is_frozen_in_a_pipeline_keeps_no_lock_for_ever(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the server it is not idle: whoever waits for what it holds ends its session, when it was silent for long."""
+    place.node(0)
+    address = address_in(place.place)
+    monkeypatch.setattr(postgres_base, "SILENT", 3600.0)
+    frozen = psycopg.connect(address.uri, autocommit=True, application_name="weft")
+    with pytest.raises(psycopg.OperationalError), frozen.pipeline():  # its session is gone in the end
+        frozen.execute("begin")
+        frozen.execute(sql.SQL("update {} set speed = 'none'").format(sql.Identifier(address.schema, "crawl")))
+        while frozen.pgconn.flush():
+            pass
+        other = PostgresBase(address, 0.3)
+        try:
+            wait_until(lambda: _is_held(other), "nothing is locked")
+            monkeypatch.setattr(postgres_base, "SILENT", 0.01)
+            wait_until(lambda: not _is_held(other), "it is held for ever")
+        finally:
+            other.close()
+
+
+def _is_held(base: PostgresBase) -> bool:
+    try:
+        base.in_one_step(lambda held: do(held, "stop", why=""))
+    except FrontierAwayError:
+        return True
+    return False
 
 
 # --- versions ---

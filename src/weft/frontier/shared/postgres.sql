@@ -7,6 +7,14 @@ select set_config('search_path', quote_ident(%(schema)s), false), set_config('sy
     set_config('lock_timeout', %(patience)s, false), set_config('idle_in_transaction_session_timeout', '60s', false),
     set_config('default_transaction_read_only', %(read_only)s, false), set_config('jit', 'off', false);
 
+-- name: end_frozen
+-- Sessions of ours that have been in the middle of a transaction for long and sent nothing since: a process that was frozen
+-- while it piped statements is not idle to the server, whose own limit does not end it.
+select pg_terminate_backend(pid) from pg_stat_activity
+where pid <> pg_backend_pid() and usename = current_user and datname = current_database() and application_name = 'weft'
+    and wait_event = 'ClientRead' and xact_start < clock_timestamp() - make_interval(secs => %(silent)s)
+    and state_change < clock_timestamp() - make_interval(secs => %(silent)s);
+
 -- name: lock_tables
 -- One at a time makes or changes the tables of a schema.
 select pg_advisory_xact_lock(hashtext('weft tables'), hashtext(%(schema)s));

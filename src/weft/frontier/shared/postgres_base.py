@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
@@ -26,6 +26,7 @@ from weft.frontier.shared.contract import FrontierAwayError
 
 _OLDEST = 150000  # version of the server
 _FEW = 50  # rows
+SILENT = 60.0  # seconds that a process may say nothing in the middle of a transaction
 _TRIES = 20  # of a transaction that others were in the way of
 _IN_THE_WAY = (errors.DeadlockDetected, errors.SerializationFailure, errors.UniqueViolation)
 _NOT_THERE = (errors.UndefinedTable, errors.InvalidSchemaName, errors.UndefinedColumn)
@@ -127,11 +128,19 @@ class PostgresBase:
                     if attempt + 1 == _TRIES:
                         raise
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            if isinstance(error, errors.LockNotAvailable):
+                self._end_frozen()
             self.close()
             raise self._away(error) from error
         except psycopg.Error as error:
             raise self._unusable(error) from error
         raise AssertionError("the last attempt is raised or returned")
+
+    def _end_frozen(self) -> None:
+        """Somebody holds what we wait for: it may be a process that does not run any more, and never gives it back."""
+        with suppress(psycopg.Error):
+            if self._open is not None:
+                do(self._open, "end_frozen", silent=SILENT)
 
     def _connected(self) -> Base:
         if self._open is None or self._open.closed:
