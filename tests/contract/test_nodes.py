@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -241,18 +242,18 @@ def test_process__that_is_frozen_in_a_pipeline_keeps_no_lock_for_ever(
     address = address_in(place.place)
     monkeypatch.setattr(postgres_base, "SILENT", 3600.0)
     frozen = psycopg.connect(address.uri, autocommit=True, application_name="weft")
-    with pytest.raises(psycopg.OperationalError), frozen.pipeline():  # its session is gone in the end
-        frozen.execute("begin")
-        frozen.execute(sql.SQL("update {} set speed = 'none'").format(sql.Identifier(address.schema, "crawl")))
-        while frozen.pgconn.flush():
-            pass
-        other = PostgresBase(address, 0.3)
-        try:
-            wait_until(lambda: _is_held(other), "nothing is locked")
-            monkeypatch.setattr(postgres_base, "SILENT", 0.01)
-            wait_until(lambda: not _is_held(other), "it is held for ever")
-        finally:
-            other.close()
+    piping = ExitStack()
+    piping.enter_context(frozen.pipeline())
+    frozen.execute("begin")
+    frozen.execute(sql.SQL("update {} set speed = 'none'").format(sql.Identifier(address.schema, "crawl")))
+    while frozen.pgconn.flush():
+        pass
+    with closing(PostgresBase(address, 0.3)) as other:
+        wait_until(lambda: _is_held(other), "nothing is locked")
+        monkeypatch.setattr(postgres_base, "SILENT", 0.01)
+        wait_until(lambda: not _is_held(other), "it is held for ever")
+    with pytest.raises(psycopg.OperationalError):  # its session is gone
+        piping.close()
 
 
 def _is_held(base: PostgresBase) -> bool:

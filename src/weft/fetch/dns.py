@@ -62,6 +62,7 @@ _UNHEARD = (  # nothing came from any name server
 
 _SILENT = "no name server answers"
 _FRESH = 2.0  # seconds after which a name server that answered is asked again whether it is there
+_FORGETS = 0.25  # seconds that c-ares has to forget what it knows: it does so in a thread of its own
 
 # c-ares keeps answers of its own, without a limit, some 1.3 KB each: they are thrown away after so many questions.
 _FLUSHED = 10_000
@@ -176,10 +177,15 @@ class Resolver:
                 failed = future.cancelled() or future.exception() is not None
                 done(not failed and bool(future.result().nodes))
 
+        def ask() -> None:
+            if not self._stopped:
+                self.questions += 1
+                asked = self._ares.getaddrinfo(host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM)
+                asked.add_done_callback(on_answer)
+
         self._flushed_at = -1.0  # whoever looks at denials does so seldom enough
         self._flush()
-        self.questions += 1
-        self._ares.getaddrinfo(host, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM).add_done_callback(on_answer)
+        self._loop.call_later(_FORGETS, ask)
 
     def mistrust(self, host: str) -> None:
         """The answer for a name cannot be true: it is asked for anew next time."""
