@@ -248,18 +248,21 @@ def test_process__that_is_frozen_in_a_pipeline_keeps_no_lock_for_ever(
     frozen.execute(sql.SQL("update {} set speed = 'none'").format(sql.Identifier(address.schema, "crawl")))
     while frozen.pgconn.flush():
         pass
+    told: list[str] = []
     with closing(PostgresBase(address, 0.3)) as other:
-        wait_until(lambda: _is_held(other), "nothing is locked")
+        wait_until(lambda: _is_held(other, told), "nothing is locked")
         monkeypatch.setattr(postgres_base, "SILENT", 0.01)
-        wait_until(lambda: not _is_held(other), "it is held for ever")
+        wait_until(lambda: not _is_held(other, told), "it is held for ever")
+    assert "and are ended: 1" in told[-1], "nobody is told"
     with pytest.raises(psycopg.OperationalError):  # its session is gone
         piping.close()
 
 
-def _is_held(base: PostgresBase) -> bool:
+def _is_held(base: PostgresBase, told: list[str]) -> bool:
     try:
         base.in_one_step(lambda held: do(held, "stop", why=""))
-    except FrontierAwayError:
+    except FrontierAwayError as error:
+        told.append(error.what)
         return True
     return False
 

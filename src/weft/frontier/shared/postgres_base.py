@@ -128,19 +128,21 @@ class PostgresBase:
                     if attempt + 1 == _TRIES:
                         raise
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            if isinstance(error, errors.LockNotAvailable):
-                self._end_frozen()
+            ended = self._end_frozen() if isinstance(error, errors.LockNotAvailable) else 0
             self.close()
-            raise self._away(error) from error
+            raise self._away(error, ended) from error
         except psycopg.Error as error:
             raise self._unusable(error) from error
         raise AssertionError("the last attempt is raised or returned")
 
-    def _end_frozen(self) -> None:
-        """Somebody holds what we wait for: it may be a process that does not run any more, and never gives it back."""
-        with suppress(psycopg.Error):
+    def _end_frozen(self) -> int:
+        """Somebody holds what we wait for: it may be a process that does not run any more, and never gives it back.
+        How many sessions were ended.
+        """
+        with suppress(psycopg.Error):  # what we waited for is told in any case
             if self._open is not None:
-                do(self._open, "end_frozen", silent=SILENT)
+                return len(rows(self._open, "end_frozen", silent=SILENT))
+        return 0
 
     def _connected(self) -> Base:
         if self._open is None or self._open.closed:
@@ -178,10 +180,12 @@ class PostgresBase:
         )
         self.check(base)
 
-    def _away(self, error: psycopg.Error) -> FrontierAwayError:
+    def _away(self, error: psycopg.Error, ended: int = 0) -> FrontierAwayError:
         said = " ".join(str(error).split())
         if isinstance(error, errors.LockNotAvailable):
             said = f"others have held it for {self._patience:.0f} s"
+        if ended:
+            said += f"; sessions that were silent in a transaction for {SILENT:.0f} s, and are ended: {ended}"
         return FrontierAwayError(
             f"the global frontier does not answer: {said}",
             where=self.address.shown,
