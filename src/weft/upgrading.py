@@ -62,5 +62,5 @@ def _format_of(out: Path) -> tuple[int, str]:
     """The format of the crawl, ours where there is none, and the version of weft that began it."""
     record = out / "crawl.toml"
     known = load_toml(record).get("crawl", {}) if record.exists() else {}
-    form = known.get("format", FORMAT if not record.exists() else 0)
-    return form, known.get("version", "unknown")
+    form = known.get("format") if record.exists() else FORMAT
+    return form if isinstance(form, int) else 0, known.get("version", "unknown")  # anybody may have edited it
