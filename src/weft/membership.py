@@ -41,6 +41,8 @@ from weft.widening import is_wider
 LEFT = "left"  # why a node ends that was asked to leave
 _HEAR = 1.0  # seconds between two signs of life of a node
 _LOOK = 5.0  # seconds between two looks at whether others are silent
+_DEAF = 5.0  # seconds without an answer of the database, after which others may have had none either
+_GRACE = 30.0  # seconds that others have then to be heard again: each tries every second
 
 
 def node_plan(address: str, out: Path, config: Path | None, flags: dict[str, Any]) -> Plan:
@@ -140,6 +142,30 @@ def come_back(out: Path, say: Callable[[str], None]) -> None:
         shared.close()
 
 
+class Hearing:
+    """Whether the silence of others tells anything. A database that was away, or machines that all were off, made
+    everybody silent: who comes back first gives the others time to be heard again.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._answered = self._since = clock.elapsed()  # the last answer of the database, the first without a gap
+
+    def __repr__(self) -> str:
+        return f"Hearing(since={self._since})"
+
+    def answered(self) -> None:
+        """The database answered us."""
+        now = self._clock.elapsed()
+        if now - self._answered > _DEAF:
+            self._since = now
+        self._answered = now
+
+    def tells(self, after: float) -> bool:
+        """Would others that are alive have been heard by now? For those who count as lost after so many seconds."""
+        return self._clock.elapsed() - self._since >= min(after, _GRACE)
+
+
 class Membership:
     """A node that runs. A thread has it heard and looks at others, so that nobody who crawls waits for the database;
     what there is to say, and what went wrong there, is told to whoever looks now and then.
@@ -155,6 +181,7 @@ class Membership:
         self._say = say
         self._stopping = stopping
         self._looked = clock.now()
+        self._hearing = Hearing(clock)
         self._told = False  # to leave
         self._to_say: deque[str] = deque()
         self._failed: Exception | None = None
@@ -232,6 +259,7 @@ class Membership:
 
     def _be_heard(self, nodes: NodesFrontier) -> None:
         summons = nodes.hear_node()
+        self._hearing.answered()
         if summons.lost:
             raise lost_node(nodes.node or 0, str(self._plan.out))
         if summons.leave and not self._told:
@@ -243,6 +271,8 @@ class Membership:
         """Give up those that were silent for too long: when nobody of them can be visiting any more."""
         settings = self._plan.settings
         after, timeout = settings.watching.node_lost_after, settings.fetching.timeout
+        if not self._hearing.tells(after):
+            return
         rest = max(settings.politeness.crawl_delay_most / 4, settings.politeness.network_gap)
         for lost in nodes.lose(after, beyond=timeout, rest=rest):
             self._to_say.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -256,6 +257,31 @@ def test_process__that_is_frozen_in_a_pipeline_keeps_no_lock_for_ever(
     assert "and are ended: 1" in told[-1], "nobody is told"
     with pytest.raises(psycopg.OperationalError):  # its session is gone
         piping.close()
+
+
+def test_process__that_copies_is_given_longer(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server waits for its rows all the time, and does not say whether any come."""
+    place.node(0)
+    address = address_in(place.place)
+    monkeypatch.setattr(postgres_base, "SILENT", 3600.0)
+    table = sql.Identifier(address.schema, "crawl")
+    sending = psycopg.connect(address.uri, application_name="weft")
+    sending.execute(sql.SQL("update {} set speed = 'none'").format(table))
+    copying = ExitStack()
+    copying.enter_context(sending.cursor().copy(sql.SQL("copy {} (id) from stdin").format(table)))
+    began = time.monotonic()
+    told: list[str] = []
+    with closing(PostgresBase(address, 0.3)) as other:
+        while time.monotonic() < began + 2:
+            assert _is_held(other, told)
+        monkeypatch.setattr(postgres_base, "SILENT", (time.monotonic() - began) / 2)
+        assert _is_held(other, told)
+        assert "are ended" not in told[-1]
+        monkeypatch.setattr(postgres_base, "SILENT", 0.001)
+        wait_until(lambda: not _is_held(other, told), "it is held for ever")
+    with pytest.raises(psycopg.OperationalError):  # its session is gone
+        copying.close()
+    assert "and are ended: 1" in told[-1], "nobody is told"
 
 
 def _is_held(base: PostgresBase, told: list[str]) -> bool:

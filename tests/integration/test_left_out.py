@@ -32,6 +32,7 @@ class Dying:
         self.starts = 0
         self.first: Nursed | None = None
         self.killed = False
+        self._committed: int | None = None  # when it was first said to have fetched something
 
     def popen(self, command: list[str], **given: Any) -> Any:
         """As `subprocess.Popen` does."""
@@ -44,14 +45,16 @@ class Dying:
         return subprocess.Popen(["sh", "-c", "kill -9 $$"], **given)
 
     def watch(self, out: Path) -> None:
-        """Kill it when it holds groups, and has fetched something."""
+        """Kill it when it holds groups, and has fetched something: a commit later than it said so, that is kept."""
         if not self.killed and self.first is not None:
             shared = open_frontier(out, read_only=True)
             try:
-                begun = any(each.number == DYING and each.pages > 0 for each in shared.workers())
+                fetching = [each for each in shared.workers() if each.number == DYING and each.pages > 0]
             finally:
                 shared.close()
-            if begun:
+            if fetching and self._committed is None:
+                self._committed = fetching[0].applied
+            elif fetching and fetching[0].applied > (self._committed or 0):
                 self.first.kill()
                 self.killed = True
 

@@ -9,11 +9,14 @@ select set_config('search_path', quote_ident(%(schema)s), false), set_config('sy
 
 -- name: end_frozen
 -- Sessions of ours that have been in the middle of a transaction for long and sent nothing since: a process that was frozen
--- while it piped statements is not idle to the server, whose own limit does not end it.
+-- while it piped statements is not idle to the server, whose own limit does not end it. One that copies rows is waited for
+-- in the middle of a statement, however fast it sends them: it has ten times as long.
 select pg_terminate_backend(pid) from pg_stat_activity
 where pid <> pg_backend_pid() and usename = current_user and datname = current_database() and application_name = 'weft'
     and wait_event = 'ClientRead' and xact_start < clock_timestamp() - make_interval(secs => %(silent)s)
-    and state_change < clock_timestamp() - make_interval(secs => %(silent)s);
+    and state_change < clock_timestamp() - make_interval(secs => %(silent)s)
+    and not exists (select 1 from pg_stat_progress_copy where pg_stat_progress_copy.pid = pg_stat_activity.pid
+        and state_change > clock_timestamp() - make_interval(secs => 10 * %(silent)s));
 
 -- name: lock_tables
 -- One at a time makes or changes the tables of a schema.
