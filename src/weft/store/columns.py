@@ -244,11 +244,14 @@ class LinkJournal:
 
 
 class UrlJournal:
-    """The table of URLs, whose rows come one by one and by the million."""
+    """The table of URLs, whose rows come one by one and by the million. URLs may be long, so a batch is bounded by
+    their letters: writing four megabytes at once has stood in the way of everything else for 90 ms.
+    """
 
-    def __init__(self, journal: Journal, *, batch: int = 20_000) -> None:
+    def __init__(self, journal: Journal, *, batch: int = 1 << 20) -> None:
         self._journal = journal
-        self._batch = batch
+        self._batch = batch  # letters
+        self._letters = 0
         self._ids = array("Q")
         self._urls: list[str] = []
 
@@ -256,14 +259,15 @@ class UrlJournal:
         """Take a URL that was seen for the first time."""
         self._ids.append(url_id)
         self._urls.append(url)
-        if len(self._urls) >= self._batch:
+        self._letters += len(url)
+        if self._letters >= self._batch:
             self.flush()
 
     def flush(self) -> None:
         """Write the URLs that wait."""
         if self._urls:
             columns = [pa.array(np.array(self._ids).view(np.int64)), pa.array(self._urls, type=pa.string())]
-            self._ids, self._urls = array("Q"), []
+            self._ids, self._urls, self._letters = array("Q"), [], 0
             self._journal.write(pa.RecordBatch.from_arrays(columns, schema=URLS))
 
 

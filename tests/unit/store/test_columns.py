@@ -256,13 +256,20 @@ def test_journal__of_each_worker_has_names_of_its_own(tmp_path: Path) -> None:
 
 
 def test_urls__come_one_by_one_and_go_in_batches(tmp_path: Path) -> None:
-    """In their order, also those behind the last full batch; a second flush writes nothing."""
+    """In their order, also those behind the last full batch; a second flush writes nothing. A batch is full when it
+    has so many letters: long URLs make short ones.
+    """
     journal = Journal(tmp_path / "urls", URLS)
-    urls = UrlJournal(journal, batch=7)
+    urls = UrlJournal(journal, batch=7 * len("http://a/1/é"))
     expected = [{"id": -1 - number, "url": f"http://a/{number}/é"} for number in range(20)]
     for number in range(20):
         urls.append(2**64 - 1 - number, f"http://a/{number}/é")
     assert len(stream(tmp_path / "urls" / "part-0-00001.arrow.open")) == 14
+    urls.append(20, f"http://a/20/{'e' * 100}")
+    expected.append({"id": 20, "url": f"http://a/20/{'e' * 100}"})
+    assert len(stream(tmp_path / "urls" / "part-0-00001.arrow.open")) == 21
+    urls.append(21, "http://a/21/")
+    expected.append({"id": 21, "url": "http://a/21/"})
     urls.flush()
     length = length_of(journal)
     urls.flush()
