@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.explain.crawls import SITES, URLS, Crawl, Plan, blacklists, plans, selections, sites, urls_of
+from tests.unit.explain.crawls import ROBOTS, SITES, URLS, Crawl, Plan, blacklists, plans, selections, sites, urls_of
 
 from weft.explain import Explainer
 from weft.frontier.blacklist import Blacklist
@@ -158,6 +158,17 @@ def test_explain__agrees_on_the_parts_of_pages_on_a_list(tmp_path: Path) -> None
         selection, {}, ["http://a.example/"], "breadth-first", [], [], (None,) * len(SITES), 762, hostile=False, turns=1
     )
     assert check_crawl(plan, tmp_path) > 2
+
+
+def test_explain__agrees_on_a_sitemap_that_strangers_name_first(tmp_path: Path) -> None:
+    """They may not; its own site may, and is not kept from it by what was said to them. Found like the one above."""
+    selection = Selection(
+        scope="prefix", exclude=("print",), max_depth=0, max_redirects=0, max_site_pages=5, max_domain_sites=2
+    )
+    robots = (ROBOTS[4], *(None,) * 4, ROBOTS[3], None)
+    seeds = ["http://a.example/", "https://a.example/"]
+    plan = Plan(selection, {}, seeds, "breadth-first", [], [], robots, 37, hostile=True, turns=8)
+    assert check_crawl(plan, tmp_path) > 20
 
 
 @pytest.mark.soak

@@ -302,7 +302,8 @@ class Discovery:
         if reason is None:
             return remembered, True
         self._note(target, url)
-        return remembered, reason not in _NOT_FOR_EVER
+        strays = kind == _MAP and reason is Reason.SCOPE  # named by another site, and perhaps by its own later
+        return remembered, not strays and reason not in _NOT_FOR_EVER
 
     def _consider(
         self, url: str, target: UrlId, kind: int, depth: int, via: UrlId, offers: list[Offer], score: float = 0.0
