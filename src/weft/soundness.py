@@ -45,6 +45,15 @@ class Damage(NamedTuple):
         return f"{self.where}: {self.what}"
 
 
+class _Groups(msgspec.Struct):
+    """Of a `SiteTable` what is always asked for."""
+
+    groups: list[str] = []
+
+
+_EMPTY = msgspec.msgpack.encode(SiteTable())
+
+
 class Told(NamedTuple):
     """What a log says, as far as others must agree."""
 
@@ -212,17 +221,22 @@ def read_log(out: Path, path: Path, applied: int, *, without: Container[str] = (
     try:
         with closing(open_chain(path)) as chain:
             base = chain.base
-            table = SiteTable() if base is None else msgspec.msgpack.decode(base.read("sites"), type=SiteTable)
-            names, groups = table.names, dict.fromkeys(table.groups)
+            sites = _EMPTY if base is None else base.read("sites")
+            groups = dict.fromkeys(msgspec.msgpack.decode(sites, type=_Groups).groups)
+            names, since = None, list[str]()
             batches = [] if base is None else base.manifest.batches
             last = None if base is None else base.manifest.last
             told = told if last is None else told._replace(last=last)
             for _, record in kept(chain.logs, without_damaged(out, without), applied=applied, last=last):
                 commit = record.commit()
-                names += commit.sites
+                since += commit.sites
                 groups.update(dict.fromkeys(commit.groups))
+                if commit.left and names is None:  # half a million take half a second
+                    names = msgspec.msgpack.decode(sites, type=SiteTable).names
                 for number in commit.left:
-                    groups.pop(registered_domain(names[number]), None)
+                    assert names is not None
+                    name = names[number] if number < len(names) else since[number - len(names)]
+                    groups.pop(registered_domain(name), None)
                 for shelved in commit.shelved:
                     groups.pop(shelved.group, None)
                 batches.append(commit.batch)

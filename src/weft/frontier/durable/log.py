@@ -21,6 +21,7 @@ import struct
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +56,7 @@ _FORGET = 2_000
 DEEPEST = 65_535  # what is deeper counts as this deep
 MOST_STEPS = 255  # likewise
 ROW = np.dtype([("via", "<u8"), ("end", "<u4"), ("depth", "<u2"), ("kind", "u1"), ("steps", "u1")])
+_READERS = 2  # threads that read a checkpoint
 _COLUMNS = 12  # bytes a page of the arrays that are read when a crawl goes on: its key and its site
 
 
@@ -372,17 +374,26 @@ class FrontierLog:
                 return
 
     def read_columns(self, keys: NDArray[np.uint64] | None, sites: NDArray[np.int32]) -> None:
-        """Read keys and sites of the pages of the checkpoint, in their order, to where they are wanted."""
-        first = 0
-        for segment, file in self._segments(self.base):
-            for at, data, count in _chunks(file, segment.length):
-                said = msgspec.msgpack.decode(os.pread(file, data, at + LENGTHS.size), type=Chunk)
-                some = slice(first, first + count)
-                there: list[Any] = [np.empty(count, np.uint64) if keys is None else keys[some], sites[some]]
-                read = os.preadv(file, there, at + LENGTHS.size + data)
-                if read != count * _COLUMNS or isal_zlib.crc32(there[1], isal_zlib.crc32(there[0])) != said.columns:
-                    raise damaged("it is not as it was written", sibling(self.path, segment.number, segment.kind))
-                first += count
+        """Read keys and sites of the pages of the checkpoint, in their order, to where they are wanted: by threads, as
+        memory that is new to a process is slow when it is first written to.
+        """
+
+        def read(segment: Segment, file: int, at: int, data: int, some: slice) -> None:
+            said = msgspec.msgpack.decode(os.pread(file, data, at + LENGTHS.size), type=Chunk)
+            count = some.stop - some.start
+            there: list[Any] = [np.empty(count, np.uint64) if keys is None else keys[some], sites[some]]
+            length = os.preadv(file, there, at + LENGTHS.size + data)
+            if length != count * _COLUMNS or isal_zlib.crc32(there[1], isal_zlib.crc32(there[0])) != said.columns:
+                raise damaged("it is not as it was written", sibling(self.path, segment.number, segment.kind))
+
+        first, reading = 0, list[Future[None]]()
+        with ThreadPoolExecutor(_READERS, "columns") as readers:
+            for segment, file in self._segments(self.base):
+                for at, data, count in _chunks(file, segment.length):
+                    reading.append(readers.submit(read, segment, file, at, data, slice(first, first + count)))
+                    first += count
+            for each in reading:
+                each.result()
 
     def stored(self) -> Iterator[tuple[int, NDArray[np.int32], NDArray[Any], bytes]]:
         """All pages that are on disk, in their order, piece by piece: the number of the first, their sites, what was
