@@ -64,7 +64,7 @@ def test_gzip__of_several_members_is_decoded_whatever_their_size(size: int) -> N
         (filled(b"<rss><item/>", 60_000), Kind.A, "application/rss+xml"),
         (filled(b"url(b)", 60_000), Kind.STYLE, "text/css"),
         (filled(b"<a/>", 60_000), Kind.MAP, "text/xml"),
-        (gzip.compress(filled(b"<a/>", 60_000)), Kind.MAP, "application/gzip"),
+        (gzip.compress(filled(b"<a/>", 60_000), mtime=0), Kind.MAP, "application/gzip"),
     ],
 )
 def test_large_content__is_read_apart_whatever_it_is(body: bytes, kind: int, declared: str) -> None:
