@@ -42,6 +42,14 @@ OPTIONS = ["--wait", "0.02", "--per-visit", "5", "--commit-every", "0.1", "--par
 OPTIONS += ["60000", "--retry-pauses", "0.1", "--checkpoint-bytes", "4000"]
 OPTIONS += ["--speed", "20 pages/s"]  # slow until it is killed: so that there is all that is waited for, on any machine
 pytestmark = pytest.mark.xdist_group("damage")  # the crawl that is damaged is made once
+# Later it is no matter how often something is sealed or folded.
+QUICK = {
+    "speed": "1000 pages/s",
+    "commit_every": 0.5,
+    "part_bytes": 1_000_000,
+    "volume_bytes": 1_000_000,
+    "checkpoint_bytes": 1_000_000,
+}
 REPAIRED = 4  # of so many crawls that ended with a message one is repaired, and goes on
 # What a run may change before it looks: settings, and the marks of its own beginning.
 BEGINNINGS = {"crawl.toml", "seeds.txt", "frontier.db-shm"}
@@ -89,7 +97,7 @@ def halfway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Halfway]:
             fold(path)  # if it was not done yet
         assert any(out.glob("workers/*/frontier-*.checkpoint"))
         plan = stored_plan(out)
-        quick = plan.settings.with_values({"speed": "1000 pages/s"}, where="a test")
+        quick = plan.settings.with_values(QUICK, where="a test")
         yield Halfway(bed, out, older, dataclasses.replace(plan, settings=quick))
 
 
