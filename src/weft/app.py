@@ -340,8 +340,9 @@ def _warn_of_many(workers: int, messages: Messages) -> None:
 
 def _enough(plan: Plan, shared: SharedFrontier) -> int:
     """One worker per core, but no more than there are groups, where the scope lets no others in: a group has one."""
-    cores = len(os.sched_getaffinity(0))
-    return cores if plan.settings.selection.scope == "all" else max(1, min(cores, shared.groups()))
+    cores, selection = len(os.sched_getaffinity(0)), plan.settings.selection
+    open_to_others = selection.scope in ("tld", "all") or selection.domains
+    return cores if open_to_others else max(1, min(cores, shared.groups()))
 
 
 def _worked(plan: Plan, clock: Clock, watch: Watch, messages: Messages, stopping: Stopping) -> str:

@@ -45,9 +45,12 @@ class Keywords(TypedDict, total=False):
 
     # What is crawled.
 
-    scope: Literal["site", "domain", "prefix", "list", "all"]
-    """site: the seeds' sites with their www. or bare twin; domain: their registered domains; prefix: below the
-    seeds' folders; list: exactly the seeds; all: everything."""
+    scope: Literal["site", "domain", "tld", "prefix", "list", "all"]
+    """site: the seeds' sites with their www. or bare twin; domain: their registered domains; tld: their top-level
+    domains, a country's say; prefix: below the seeds' folders; list: exactly the seeds; all: everything."""
+    domains: list[str] | tuple[str, ...]
+    """Further domains in the scope, with all that is below them, beside what the seeds say: those of a country that
+    lie under .com, say, or a whole top-level domain (pt)."""
     include: list[str] | tuple[str, ...]
     """Only URLs that match one of these regular expressions (seeds apart); of those with back-references or look-
     around, only URLs of up to 500 characters."""

@@ -10,15 +10,16 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from weft.errors import UsageError
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.overrides import MOST_SITE_PAGES, Overrides, SiteSettings
 from weft.frontier.patterns import Patterns
 from weft.model import FIRST_REQUISITE, Kind, Reason, is_named
 from weft.parse.media import Wanted
 from weft.settings import setting
-from weft.urls import host_of, is_dynamic, literal_address, registered_domain, site_of, split, web_port
+from weft.urls import host_of, is_dynamic, literal_address, normal_form, registered_domain, site_of, split, web_port
 
-ScopeName = Literal["site", "domain", "prefix", "list", "all"]
+ScopeName = Literal["site", "domain", "tld", "prefix", "list", "all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +28,13 @@ class Selection:
 
     scope: ScopeName = setting(
         "site",
-        "site: the seeds' sites with their www. or bare twin; domain: their registered domains; "
-        "prefix: below the seeds' folders; list: exactly the seeds; all: everything",
+        "site: the seeds' sites with their www. or bare twin; domain: their registered domains; tld: their top-level "
+        "domains, a country's say; prefix: below the seeds' folders; list: exactly the seeds; all: everything",
+    )
+    domains: tuple[str, ...] = setting(
+        (),
+        "further domains in the scope, with all that is below them, beside what the seeds say: those of a country that "
+        "lie under .com, say, or a whole top-level domain (pt)",
     )
     include: tuple[str, ...] = setting(
         (),
@@ -75,7 +81,7 @@ class Change(NamedTuple):
     how: Literal["either", "wider", "narrower", "fixed"]  # may it be changed like this?
 
 
-_SCOPES = ("list", "prefix", "site", "domain", "all")  # each has all that the one before has
+_SCOPES = ("list", "prefix", "site", "domain", "tld", "all")  # each has all that the one before has
 _LIMITS = ("max_depth", "max_depth_dynamic", "max_url")
 _EITHER_WAY = (  # less holds from then on
     "types",
@@ -110,6 +116,8 @@ def _how(name: str, was: Any, now: Any) -> Literal["either", "wider", "narrower"
         wider = _SCOPES.index(now) > _SCOPES.index(was)
     elif name in _LIMITS:
         wider = now > was
+    elif name == "domains":
+        wider = set(was) <= set(now)
     elif name == "include":
         wider = not now or (bool(was) and set(was) <= set(now))
     elif name == "exclude":
@@ -131,6 +139,7 @@ class Scope:
         self.overrides = overrides or Overrides()
         self._sites: set[str] = set()
         self._domains: set[str] = set()
+        self._below = _names(selection.domains)  # names with all that is below them
         self._prefixes: tuple[str, ...] = ()
         self._by_site: dict[str, Reason | None] = {}  # what the rules say that look at the site alone
         self.wanted = Wanted(selection.types)
@@ -148,16 +157,30 @@ class Scope:
 
     def admit(self, url: str) -> list[str]:
         """Let what this seed stands for into the scope; the seed, if that added anything."""
-        before = len(self._sites) + len(self._domains) + len(self._prefixes)
+        before = self._size
         site = site_of(url)
         if self.selection.scope == "site":
             self._sites.update(twins(site))
         elif self.selection.scope == "domain":
             self._domains.add(registered_domain(site))
+        elif self.selection.scope == "tld":
+            self._admit_below(site)
         elif self.selection.scope == "prefix":
             self._prefixes = tuple(dict.fromkeys((*self._prefixes, *_folder(url))))
         self._by_site.clear()
-        return [url] if len(self._sites) + len(self._domains) + len(self._prefixes) > before else []
+        return [url] if self._size > before else []
+
+    @property
+    def _size(self) -> int:
+        return len(self._sites) + len(self._domains) + len(self._below) + len(self._prefixes)
+
+    def _admit_below(self, site: str) -> None:
+        """Let a site's top-level domain in; an address has none, and stands for itself."""
+        host = host_of(site)
+        if literal_address(host) is None:
+            self._below.add(host.rpartition(".")[2])
+        else:
+            self._sites.add(site)
 
     def refusal(self, url: str, site: str, kind: int, depth: int, source: str = "") -> Reason | None:
         """Why this URL of a site is not to be crawled, or None: what the rules of `FOUND` say that look at no more than
@@ -196,11 +219,21 @@ class Scope:
     def covers(self, site: str) -> bool:
         """Can pages of a site be in the scope, other than by being named?"""
         scope = self.selection.scope
+        if scope == "all" or (self._below and self._is_below(host_of(site))):
+            return True
         if scope == "prefix":
             return any(site_of(prefix) == site for prefix in self._prefixes)
         if scope == "domain":
             return registered_domain(site) in self._domains
-        return site in self._sites if scope == "site" else scope == "all"
+        return site in self._sites
+
+    def _is_below(self, host: str) -> bool:
+        """Is a host one of the names with all that is below them, or below one?"""
+        while host:
+            if host in self._below:
+                return True
+            host = host.partition(".")[2]
+        return False
 
     def holds(self, url: str, site: str) -> bool:
         """Does a URL lie in the scope, other than by being named?"""
@@ -239,7 +272,7 @@ class Scope:
         reason: Reason | None = None
         if not web_port(split(url).port):
             reason = Reason.PORT
-        elif scope in ("site", "domain") and not self.covers(site):
+        elif scope in ("site", "domain", "tld") and not self.covers(site):
             reason = Reason.SCOPE
         if len(self._by_site) > _MOST_CACHED:
             self._by_site.clear()
@@ -248,6 +281,8 @@ class Scope:
 
     def _outside(self, url: str) -> bool:
         """Does a scope that looks at the whole URL leave it out?"""
+        if self._below and self._is_below(host_of(site_of(url))):
+            return False
         if self.selection.scope == "prefix":
             return not url.startswith(self._prefixes)
         return self.selection.scope == "list"  # its seeds, and where they are redirected to, are asked for by name
@@ -257,6 +292,19 @@ class Scope:
 _SEED, _MAP, _PORT = int(Kind.SEED), int(Kind.MAP), Reason.PORT  # they are slow to find in Python 3.11
 _FROM_ANYWHERE = frozenset((Kind.SEED, Kind.MAP))
 _MOST_CACHED = 200_000
+
+
+def _names(written: tuple[str, ...]) -> set[str]:
+    """Names of domains as sites have them; one that is none is an error."""
+    found = set()
+    for each in written:
+        url = normal_form(f"http://{each.strip().lstrip('*').strip('.')}/", "")
+        if type(url) is not str or url.count("/") != 3 or literal_address(host_of(site_of(url))) is not None:
+            raise UsageError(
+                f"domains: {each!r} is no name of a domain", todo="write pt, example.com or news.example.com"
+            )
+        found.add(host_of(site_of(url)))
+    return found
 
 
 def is_free(kind: int) -> bool:

@@ -137,7 +137,7 @@ def test_completion__works_in_bash(run: Run, tmp_path: Path) -> None:
         (["crawl", "http://127.0.0.1/"], ["weft crawl needs --out"]),
         (["crawl", "--out"], ["--out needs a value"]),
         (["crawl", "--out", "x", "--scope", "sight"], ["--scope cannot be 'sight'", "did you mean site?"]),
-        (["crawl", "--out", "x", "--scope", "b"], ["--scope", "site, domain, prefix, list, all"]),
+        (["crawl", "--out", "x", "--scope", "b"], ["--scope", "site, domain, tld, prefix, list, all"]),
         (["crawl", "--out", "x", "--connections", "many"], ["--connections cannot be 'many'", "a whole number"]),
         (["crawl", "--out", "x", "--out", "y"], ["--out is given twice"]),
         (["status"], ["weft status needs CRAWL"]),

@@ -59,7 +59,8 @@ sites = st.builds(
 )
 selections = st.builds(
     Selection,
-    scope=st.sampled_from(["site", "domain", "prefix", "list", "all", "all"]),
+    scope=st.sampled_from(["site", "domain", "tld", "prefix", "list", "all", "all"]),
+    domains=st.sampled_from([(), (), ("test",), ("a.example", "b.example")]),
     include=st.sampled_from([(), (), ("/x|/$",), ("news", r"(?<!b)\.example")]),
     exclude=st.sampled_from([(), (), ("print",), (r"(.)\1\1",)]),
     types=st.sampled_from([(), ("pdf",), ("*/*",)]),

@@ -33,6 +33,9 @@ def scope(seed: str = "http://www.example.org/dir/index.html", **settings: objec
         ("site", "http://www.example.org:8080/", False),
         ("domain", "http://blog.example.org/", True),
         ("domain", "http://example.com/", False),
+        ("tld", "http://anything.org:8080/", True),
+        ("tld", "http://example.com/", False),
+        ("tld", "http://org.example.com/", False),
         ("prefix", "https://www.example.org/dir/sub/x", True),
         ("prefix", "http://www.example.org/other", False),
         ("prefix", "http://www.example.org.evil.test/dir/", False),
@@ -43,6 +46,39 @@ def scope(seed: str = "http://www.example.org/dir/index.html", **settings: objec
 def test_scope__is_where_the_seeds_say(name: str, url: str, *, inside: bool) -> None:
     """A seed stands for its site and twin, its domain, its folder, itself, or nothing in particular."""
     assert refusal(scope(scope=name), url, Kind.A, 1) is (None if inside else Reason.SCOPE)
+
+
+def test_scope__of_an_address_has_no_top_level_domain() -> None:
+    """It stands for itself."""
+    made = scope("http://192.0.2.1/", scope="tld")
+    assert refusal(made, "http://192.0.2.1/a", Kind.A, 1) is None
+    assert refusal(made, "http://198.51.100.1/", Kind.A, 1) is Reason.SCOPE
+
+
+@pytest.mark.parametrize("name", ["site", "domain", "tld", "prefix", "list"])
+@pytest.mark.parametrize(
+    ("url", "inside"),
+    [
+        ("http://a.pt/", True),
+        ("https://www.b.a.pt:8080/x", True),
+        ("http://xn--bcher-kva.example.com/", True),
+        ("http://example.com/", False),
+        ("http://pt.example.com/", False),
+        ("http://apt/", False),
+    ],
+)
+def test_scope__has_further_domains(name: str, url: str, *, inside: bool) -> None:
+    """With all that is below them, whatever the seeds stand for; a list of a country's names is one of these."""
+    made = scope(scope=name, domains=("*.PT", "bücher.example.com."))
+    assert refusal(made, url, Kind.A, 1) is (None if inside else Reason.SCOPE)
+    assert made.covers(site_of(url)) is inside
+
+
+@pytest.mark.parametrize("name", ["a/b", "", "127.0.0.1", "a b", "http://a.pt/"])
+def test_scope__refuses_what_is_no_domain(name: str) -> None:
+    """At once, and not by finding nothing there."""
+    with pytest.raises(UsageError, match="is no name of a domain"):
+        Scope(Selection(domains=(name,)))
 
 
 def test_scope__twin_of_an_address_is_itself() -> None:
