@@ -267,6 +267,7 @@ PROFILES: dict[str, dict[str, Any]] = {
         "max_bytes_page": 2_000_000,
         "timeout": 60.0,
         "max_url": 200,
+        "max_site_duplicates": 10,
         "external": "home-page",
     },
 }

@@ -67,6 +67,10 @@ class Keywords(TypedDict, total=False):
     """Links away from a seed, for static pages."""
     max_depth_dynamic: int
     """Links away from a seed, for dynamic pages (a question mark, or .php and its like)."""
+    max_repeats: int
+    """Times that one folder's name may stand in a path, or one name of a parameter in a query."""
+    max_years_ahead: int
+    """Years that a date in a URL may lie ahead: calendars have no end."""
     max_redirects: int
     """Redirects in a row that are followed."""
     max_url: int
@@ -83,6 +87,10 @@ class Keywords(TypedDict, total=False):
     """Bytes of one page; the rest is cut off."""
     max_hostile: int
     """Pages of one site that crash or stall the parser, after which it is left alone."""
+    max_site_duplicates: int
+    """Pages of one site that are copies of others, after which it is left alone; 0: any number."""
+    max_duplicate_share: float
+    """Share of a site's last hundred pages that may be copies of others, before it is left alone; 1: all."""
     robots: Literal["obey", "ignore"]
     """What to do about robots.txt, robots meta tags and nofollow."""
 
@@ -165,6 +173,10 @@ class Keywords(TypedDict, total=False):
     """Put www. before host names that are bare registered domains."""
     drop_index: bool
     """Remove index.html and its like from the end of a path."""
+    drop_sessions: bool
+    """Remove ids of sessions (jsessionid, PHPSESSID, sid …) from URLs."""
+    drop_orders: bool
+    """Remove what orders a server's list of a folder (?C=N;O=D)."""
 
     # Fetching.
 

@@ -46,6 +46,8 @@ class Reason(Enum):
     BLACKLISTED = "blacklisted", False, "the operator has forbidden it (weft blacklist)"
     EXTENSION = "extension", False, "the file name says a media type that is not collected"
     DEPTH = "depth", False, "too many links away from the seeds"
+    REPEATS = "repeats", False, "a folder or a parameter stands in the URL more often than the limit, as in a trap"
+    CALENDAR = "calendar", False, "a date in the URL is further ahead than the limit, as in a calendar without end"
     CHAIN = "chain", False, "the chain is too long: of redirects, of sitemaps that name others, or of imports"
     SITEMAPS = "sitemaps", False, "robots.txt names more sitemaps, or more on other domains, than are read"
     SITE_PAGES = "site-pages", False, "the site has reached its limit of pages"
@@ -60,6 +62,7 @@ class Reason(Enum):
     CONTACT = "no-contact", False, "no contact was given, and the address is not loopback"
     ROBOTS = "robots", False, "robots.txt disallows the URL"
     SITE_HOSTILE = "site-hostile", False, "too many of the site's pages crash or stall the parser; it is left alone"
+    SITE_DUPLICATES = "site-duplicates", False, "too many of the site's pages are copies of others; it is left alone"
     SITE_FAILED = "site-failed", False, "the site kept failing and was given up"
     # No answer came.
     DNS_NOT_FOUND = "dns-not-found", True, "the name does not exist, or has no address"

@@ -26,6 +26,10 @@ def normalize(
     base: Annotated[str | None, Parameter(help="URL against which relative ones are resolved.")] = None,
     add_www: Annotated[bool, Parameter(help="Put www. before bare registered domains.", negative=())] = False,
     drop_index: Annotated[bool, Parameter(help="Remove index.html and its like from the end.", negative=())] = False,
+    drop_sessions: Annotated[bool, Parameter(help="Remove ids of sessions, as a crawl does.", negative=())] = False,
+    drop_orders: Annotated[
+        bool, Parameter(help="Remove what orders a server's list of a folder, as a crawl does.", negative=())
+    ] = False,
     strict: Annotated[bool, Parameter(help="Exit with 1 if any line had no normal form.", negative=())] = False,
 ) -> int:
     """Print the normal form of each URL.
@@ -44,7 +48,8 @@ def normalize(
         if isinstance(resolved, Unusable):
             raise UsageError(f"the base '{_visible(base)}' is no usable URL", where="--base", todo=resolved.sentence)
         base = resolved
-    rules = UrlRules(add_www=add_www, drop_index=drop_index) if add_www or drop_index else PLAIN_RULES
+    asked = UrlRules(add_www=add_www, drop_index=drop_index, drop_sessions=drop_sessions, drop_orders=drop_orders)
+    rules = PLAIN_RULES if asked == PLAIN_RULES else asked
     number = unusable = 0
     for lines in [list(url)] if url else blocks(sys.stdin.buffer):
         answers: list[str] = []

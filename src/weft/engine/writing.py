@@ -12,6 +12,7 @@ from weft.model import Kind, Outcome, Reason
 from weft.parse.directives import asks_not_to_be_kept
 
 _REDIRECT, _ROBOTS, _TYPE = int(Kind.REDIRECT), int(Kind.ROBOTS), Reason.TYPE  # they are slow to find in Python 3.11
+_MAP, _OK = int(Kind.MAP), 200  # what comes before sitemaps are pages
 _NOARCHIVE = "noarchive"
 
 
@@ -41,6 +42,9 @@ def write_down(
         dropped = _NOARCHIVE
     elif not dropped:
         stored = wires.store.archive(outcome.turn, discreet(page) if wires.asker.guarded else page, cut=outcome.cut)
+        if page.status == _OK and outcome.turn.kind < _MAP:
+            copy = stored.duplicate_of not in (0, outcome.turn.id)  # a page that is as it was is no copy
+            wires.frontier.sites.note_content(visit.site, copy=copy)
     fetched = Fetched(
         outcome,
         visit.site.name,

@@ -126,6 +126,8 @@ class Explainer:
             settings=self._scope.overrides.of(site),
             robots=self._robots(url, ledger),
             strikes=0 if memory is None else memory.strikes,
+            copies=0 if memory is None else memory.copies,
+            share=0.0 if memory is None else memory.share,
         )
         return first_refusal(TURN, self._scope, page)
 

@@ -20,6 +20,7 @@ import msgspec
 
 from weft.frontier.overrides import PLAIN, SiteSettings
 from weft.frontier.scope import Scope, is_free
+from weft.frontier.traps import repeats
 from weft.model import FIRST_REQUISITE, Kind, Reason, is_named
 from weft.parse.robots import Robots
 from weft.urls import site_of, split, target_of, web_port
@@ -139,6 +140,19 @@ def _unwanted_name(scope: Scope, found: Candidate) -> bool:
     return not (is_free(found.kind) or is_named(found.kind, found.depth) or scope.wanted.link(found.url))
 
 
+def _repeats(scope: Scope, found: Candidate) -> bool:
+    return _can_be_a_trap(found) and repeats(found.url, scope.selection.max_repeats)
+
+
+def _is_ahead(scope: Scope, found: Candidate) -> bool:
+    return _can_be_a_trap(found) and scope.trap(found.url) is Reason.CALENDAR
+
+
+def _can_be_a_trap(found: Candidate) -> bool:
+    """Is it a page that nobody asked for by name?"""
+    return found.kind < FIRST_REQUISITE and not is_named(found.kind, found.depth)
+
+
 def _too_deep(scope: Scope, found: Candidate) -> bool:
     return found.kind < FIRST_REQUISITE and found.depth > scope.deepest(found.url, found.site)
 
@@ -245,6 +259,13 @@ FOUND: tuple[Rule[Scope, Candidate], ...] = (
         _unwanted_name,
     ),
     Rule(
+        Reason.REPEATS,
+        Moment.FOUND,
+        "the URL, of pages that are neither a seed nor where one redirects to: `max_repeats`",
+        _repeats,
+    ),
+    Rule(Reason.CALENDAR, Moment.FOUND, "the same: `max_years_ahead`", _is_ahead),
+    Rule(
         Reason.DEPTH,
         Moment.FOUND,
         "the depth of pages: `max_depth`, the site's own where it has one; of dynamic ones `max_depth_dynamic` too",
@@ -289,6 +310,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     settings: SiteSettings = PLAIN  # the site's own
     robots: Robots | None = None  # its site's robots.txt, as far as it is known
     strikes: int = 0  # pages of its site that harmed who read them
+    copies: int = 0  # pages of its site that are copies of others
+    share: float = 0.0  # of these among the last hundred, about
 
 
 def _disallowed(scope: Scope, page: Waiting) -> bool:
@@ -301,6 +324,11 @@ def _hostile(scope: Scope, page: Waiting) -> bool:
     return page.strikes >= scope.selection.max_hostile
 
 
+def _repetitive(scope: Scope, page: Waiting) -> bool:
+    most = scope.selection.max_site_duplicates
+    return bool(most and page.copies >= most) or page.share > scope.selection.max_duplicate_share
+
+
 TURN: tuple[Rule[Scope, Waiting], ...] = (
     Rule(
         Reason.ROBOTS,
@@ -309,5 +337,11 @@ TURN: tuple[Rule[Scope, Waiting], ...] = (
         _disallowed,
     ),
     Rule(Reason.SITE_HOSTILE, Moment.TURN, "harmful pages of its site: `max_hostile`", _hostile),
+    Rule(
+        Reason.SITE_DUPLICATES,
+        Moment.TURN,
+        "copies among the pages of its site: `max_site_duplicates`, `max_duplicate_share`",
+        _repetitive,
+    ),
     Rule(Reason.BLACKLISTED, Moment.TURN, "URL and site: `weft blacklist`", _blacklisted),
 )

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from time import gmtime
 from typing import Any, Literal, NamedTuple
 
 from weft.errors import UsageError
 from weft.frontier.blacklist import Blacklist
 from weft.frontier.overrides import MOST_SITE_PAGES, Overrides, SiteSettings
 from weft.frontier.patterns import Patterns
+from weft.frontier.traps import is_after, repeats
 from weft.model import FIRST_REQUISITE, Kind, Reason, is_named
 from weft.parse.media import Wanted
 from weft.settings import setting
@@ -55,6 +57,10 @@ class Selection:
     max_depth_dynamic: int = setting(
         5, "links away from a seed, for dynamic pages (a question mark, or .php and its like)", at_least=0
     )
+    max_repeats: int = setting(
+        3, "times that one folder's name may stand in a path, or one name of a parameter in a query", at_least=1
+    )
+    max_years_ahead: int = setting(2, "years that a date in a URL may lie ahead: calendars have no end", at_least=0)
     max_redirects: int = setting(10, "redirects in a row that are followed", at_least=0, at_most=250)
     max_url: int = setting(2000, "characters of a URL", at_least=1)
     max_site_pages: int = setting(25_000, "pages of one site", at_least=1, at_most=MOST_SITE_PAGES)
@@ -69,6 +75,15 @@ class Selection:
     max_hostile: int = setting(
         3, "pages of one site that crash or stall the parser, after which it is left alone", at_least=1
     )
+    max_site_duplicates: int = setting(
+        0, "pages of one site that are copies of others, after which it is left alone; 0: any number", at_least=0
+    )
+    max_duplicate_share: float = setting(
+        0.95,
+        "share of a site's last hundred pages that may be copies of others, before it is left alone; 1: all",
+        above=0,
+        at_most=1,
+    )
     robots: Literal["obey", "ignore"] = setting("obey", "what to do about robots.txt, robots meta tags and nofollow")
 
 
@@ -82,7 +97,7 @@ class Change(NamedTuple):
 
 
 _SCOPES = ("list", "prefix", "site", "domain", "tld", "all")  # each has all that the one before has
-_LIMITS = ("max_depth", "max_depth_dynamic", "max_url")
+_LIMITS = ("max_depth", "max_depth_dynamic", "max_url", "max_repeats", "max_years_ahead")
 _EITHER_WAY = (  # less holds from then on
     "types",
     "max_redirects",
@@ -92,6 +107,8 @@ _EITHER_WAY = (  # less holds from then on
     "max_wildcard_sites",
     "max_bytes_page",
     "max_hostile",
+    "max_site_duplicates",
+    "max_duplicate_share",
 )
 
 
@@ -135,6 +152,7 @@ class Scope:
 
     def __init__(self, selection: Selection, overrides: Overrides | None = None) -> None:
         self.selection = selection
+        self._last_year = gmtime().tm_year + selection.max_years_ahead
         self._whole = selection.scope in ("prefix", "list")  # it looks at the whole URL
         self.overrides = overrides or Overrides()
         self._sites: set[str] = set()
@@ -210,6 +228,8 @@ class Scope:
             return Reason.NOT_INCLUDED
         if not free and not self.wanted.link(url) and not is_named(kind, depth):
             return Reason.EXTENSION
+        if (trap := self.trap(url)) is not None and not is_named(kind, depth):
+            return trap
         if depth > self._shallow and depth > self.deepest(url, site):
             return Reason.DEPTH
         return None
@@ -250,6 +270,15 @@ class Scope:
     def excludes(self, url: str) -> bool:
         """Does one of the exclude patterns match?"""
         return self._exclude is not None and self._exclude.match(url)
+
+    def trap(self, url: str) -> Reason | None:
+        """Which sign of a trap a URL has, if it has one."""
+        most = self.selection.max_repeats
+        if (url.count("/") > most + 2 or url.count("=") > most) and repeats(url, most):
+            return Reason.REPEATS
+        if ("20" in url or "21" in url) and is_after(url, self._last_year):
+            return Reason.CALENDAR
+        return None
 
     def deepest(self, url: str, site: str) -> int:
         """How many links away from a seed a page may be."""

@@ -11,6 +11,9 @@ which is what browsers do (by ada); on top of it come the nine rules of P3, sect
 8. ``www.`` put before a bare registered domain (switch, off);
 9. well-known trailing file names removed (switch, off).
 
+A crawl has two further switches, on unless it is told otherwise: ids of sessions are removed, and the orders in which
+Apache lists a folder are one (P3 names both among the traps).
+
 What a server could tell apart stays apart: the order of query parameters, doubled slashes, an empty query, a
 stray ``%``. Three things go beyond the rules. A URL with a user name or password has no normal form: a crawler must
 not use the credentials that a link happens to carry, and the page they guard is not public; a seed's are taken off
@@ -70,9 +73,11 @@ class UrlRules:
 
     add_www: bool = setting(False, "put www. before host names that are bare registered domains")
     drop_index: bool = setting(False, "remove index.html and its like from the end of a path")
+    drop_sessions: bool = setting(True, "remove ids of sessions (jsessionid, PHPSESSID, sid …) from URLs")
+    drop_orders: bool = setting(True, "remove what orders a server's list of a folder (?C=N;O=D)")
 
 
-PLAIN_RULES = UrlRules()
+PLAIN_RULES = UrlRules(drop_sessions=False, drop_orders=False)
 
 # Most links are already in normal form, or are a path made of characters that no rule touches. These patterns
 # recognise them for a third of what parsing costs; whatever they do not recognise goes to the parser. The
@@ -97,6 +102,17 @@ _scheme = re.compile(r"[\x00-\x20]*([A-Za-z][A-Za-z0-9+.\-\t\r\n]*):")
 _LABEL = r"[^.:/]{1,63}"
 _has_host = re.compile(rf"https?://(?:\[|(?![^:/]{{254}})(?:{_LABEL}\.)*+{_LABEL}[:/])").match
 _index_name = re.compile(r"/(?:index|default)\.(?:[spx]?html?|php\d?|aspx?|jsp[ax]?|jsf|cfm|cgi)\Z", re.IGNORECASE)
+# Names that stand for a session alone; those that may mean something else count with a value that is plainly an id.
+_SESSION = (
+    r"(?:jsessionid|phpsessid|aspsessionid[a-z]{0,16}|oscsid|zenid|cfid|cftoken)=[^&;/?]*+"
+    r"|(?:sid|sessid|sessionid|session_id|session)="
+    r"(?:[0-9a-f\-]{16,64}|(?=[A-Za-z_\-]*[0-9])(?=[0-9_\-]*[A-Za-z])[0-9A-Za-z_\-]{20,64})"
+)
+_may_have_session = re.compile(r"[?&;](?:\w{0,4}sess|sid|oscsid|zenid|cfid|cftoken)", re.IGNORECASE).search
+_in_path = re.compile(rf";(?:{_SESSION})(?![^;/])", re.IGNORECASE)
+_is_session = re.compile(_SESSION, re.IGNORECASE).fullmatch
+_parameters = re.compile("([&;])")
+_order = re.compile(r"\?(?:C=[NMSD][;&]O=[AD]|[NMSD]=[AD])\Z")
 _NO_BREAKS = str.maketrans("", "", "\t\r\n")  # the parser ignores them anywhere
 _userinfo = re.compile(r"(//|^(?!mailto:)[^/?#\s:@]+:)[^/?#\s]*@")
 _odd_surrogate = re.compile("[\ud800-\udfff]")
@@ -131,6 +147,8 @@ def normal_form(text: str, base: str | None = None, rules: UrlRules = PLAIN_RULE
     else:
         url = _parsed(text, base)
     if rules is PLAIN_RULES or isinstance(url, Unusable):
+        return url
+    if "=" not in url and not (rules.add_www or rules.drop_index):  # as most are
         return url
     return _heuristics(url, rules)
 
@@ -261,8 +279,33 @@ def _without_last_dot(url: str, path: int) -> str:
     return f"{host}:{port}{url[path:]}" if colon else host + url[path:]
 
 
+def _without_session(url: str) -> str:
+    """The URL without ids of sessions; a query that was nothing else goes too.
+
+    >>> _without_session("http://a/b;jsessionid=1A2B?x=1&PHPSESSID=9&y=2"), _without_session("http://a/?sid=7")
+    ('http://a/b?x=1&y=2', 'http://a/?sid=7')
+    """
+    if _may_have_session(url) is None:
+        return url
+    path, mark, query = url.partition("?")
+    path = _in_path.sub("", path)
+    if not mark:
+        return path
+    first, *others = _parameters.split(query)  # each of the others behind its separator
+    kept = [] if _is_session(first) else [first]
+    for separator, written in zip(others[::2], others[1::2], strict=True):
+        if not _is_session(written):
+            kept.append(separator + written if kept else written)
+    return f"{path}?{''.join(kept)}" if kept else path
+
+
 def _heuristics(url: str, rules: UrlRules) -> str:
-    """Rules 8 and 9. A name with a query behind it is not trailing: it stays."""
+    """Rules 8 and 9, and what traps are made of. A name with a query behind it is not trailing: it stays."""
+    if "=" in url:
+        if rules.drop_sessions:
+            url = _without_session(url)
+        if rules.drop_orders and url[-2:-1] == "=":
+            url = _order.sub("", url)
     if rules.drop_index and "?" not in url:
         url = _index_name.sub("/", url)
     if rules.add_www:

@@ -51,7 +51,9 @@ ATOMS = st.sampled_from(
 LINKS = st.lists(ATOMS, max_size=9).map("".join)
 URLS = st.builds("http://{}/{}".format, st.sampled_from(["a.com", "EX.org", "a..b", "a.com.", "u:p@h"]), LINKS)
 ANY_TEXT = st.text(st.characters(), max_size=40)
-RULES = st.builds(UrlRules, add_www=st.booleans(), drop_index=st.booleans())
+RULES = st.builds(
+    UrlRules, add_www=st.booleans(), drop_index=st.booleans(), drop_sessions=st.booleans(), drop_orders=st.booleans()
+)
 
 
 @settings(max_examples=500, deadline=None)
@@ -277,3 +279,58 @@ def test_rule_9__drops_well_known_trailing_names_only(text: str, url: str) -> No
 def test_normal_form__takes_linear_time(long) -> None:  # type: ignore[no-untyped-def]
     """Ten times the text takes about ten times as long, not a hundred times."""
     check_linear(long, lambda text: normal_form(text, BASE), size=300_000)
+
+
+ID = "0123456789abcdef0123456789ABCDEF"
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("http://a.example/b;jsessionid=1A2B?x=1&PHPSESSID=9&y=2", "http://a.example/b?x=1&y=2"),
+        ("http://a.example/?PHPSESSID=x", "http://a.example/"),
+        ("http://a.example/?a=1&PHPSESSID=x", "http://a.example/?a=1"),
+        ("http://a.example/?phpsessid=x&a=1", "http://a.example/?a=1"),
+        (f"http://a.example/?a=1;sid={ID};b=2", "http://a.example/?a=1;b=2"),
+        (f"http://a.example/?sid={ID}&sid={ID}", "http://a.example/"),
+        ("http://a.example/x;jsessionid=A1/y;v=1", "http://a.example/x/y;v=1"),
+        ("http://a.example/?CFID=1&CFTOKEN=2&page=3", "http://a.example/?page=3"),
+        ("http://a.example/?sid=7", "http://a.example/?sid=7"),
+        ("http://a.example/?session=introduction-to-crawling", "http://a.example/?session=introduction-to-crawling"),
+        ("http://a.example/?q=jsessionid", "http://a.example/?q=jsessionid"),
+        ("http://a.example/?", "http://a.example/?"),
+        ("http://a.example/?x=1&&y=2", "http://a.example/?x=1&&y=2"),
+    ],
+)
+def test_sessions__are_no_part_of_a_url(text: str, url: str) -> None:
+    """Where a name, or its value, says plainly what it is; by default of a crawl, and not of the normal form alone."""
+    assert normal_form(text, rules=UrlRules()) == url
+    assert normal_form(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("http://a.example/d/?C=N;O=D", "http://a.example/d/"),
+        ("http://a.example/d/?C=M&O=A", "http://a.example/d/"),
+        ("http://a.example/d/?S=A", "http://a.example/d/"),
+        ("http://a.example/d/?C=N;O=D&x=1", "http://a.example/d/?C=N;O=D&x=1"),
+        ("http://a.example/d/?x=1&S=A", "http://a.example/d/?x=1&S=A"),
+        ("http://a.example/d/?s=a", "http://a.example/d/?s=a"),
+    ],
+)
+def test_orders__of_a_folder_are_one(text: str, url: str) -> None:
+    """As Apache writes them, and nothing else."""
+    assert normal_form(text, rules=UrlRules()) == url
+    assert normal_form(text, rules=UrlRules(drop_orders=False)) == text
+
+
+@pytest.mark.parametrize("piece", ["&PHPSESSID=1", ";jsessionid=1/", "&sid=" + "a-" * 30, ";sess", "&"])
+def test_sessions__cost_what_the_length_says(piece: str) -> None:
+    """However many there are."""
+    rules = UrlRules()
+    check_linear(
+        lambda size: "http://a.example/?x" + piece * (size // len(piece)),
+        lambda text: normal_form(text, rules=rules),
+        size=200_000,
+    )

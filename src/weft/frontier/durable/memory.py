@@ -65,6 +65,8 @@ class SiteMemory(msgspec.Struct, omit_defaults=True):
     rest: float | None = None  # seconds from when this was written to `next_visit`; it is not known of older ones
     cookies: dict[str, Cookie] = {}  # none where a commit has them for themselves, because they changed
     denied_at: float = 0.0  # wall time when there was no such name; 0: nobody said so
+    copies: int = 0  # pages that are copies of others
+    share: float = 0.0  # of these among the last hundred, about
     network: str = ""  # where it waited for a place, for who asks why it is not visited
 
     def left(self, wall: float) -> float:

@@ -219,10 +219,18 @@ class LocalFrontier:
         that a rule could look at but a robots.txt, which is asked without a word to the others.
         """
         robots = self.robots.of(site, "https" if url[4] == "s" else "http")
-        blank = not site.strikes and not self.scope.blacklist.rules
+        blank = not (site.strikes or site.copies or self.scope.blacklist.rules)
         if blank and (robots is None or not robots.rules or robots.allows(target_of(url))):
             return None
-        page = Waiting(url=url, site=site.name, settings=site.settings, robots=robots, strikes=site.strikes)
+        page = Waiting(
+            url=url,
+            site=site.name,
+            settings=site.settings,
+            robots=robots,
+            strikes=site.strikes,
+            copies=site.copies,
+            share=site.share,
+        )
         return first_refusal(TURN, self.scope, page)
 
     # Names.

@@ -19,6 +19,7 @@ class Site:
 
     __slots__ = (
         "address",
+        "copies",
         "crawl_delay",
         "denied_at",
         "domain",
@@ -38,6 +39,7 @@ class Site:
         "second_chance",
         "set_aside",
         "settings",
+        "share",
         "strikes",
         "tls",
         "took",
@@ -60,6 +62,8 @@ class Site:
         self.fetched = 0
         self.failures = 0  # visits in a row that did not reach it
         self.strikes = 0  # pages that harmed who read them
+        self.copies = 0  # pages that are copies of others
+        self.share = 0.0  # of these among the last hundred, about
         self.held = False  # its robots.txt is being fetched from another site
         self.set_aside = False
         self.second_chance = False
@@ -89,6 +93,8 @@ class Site:
                 max(0.0, self.next_visit - now),
                 {},
                 self.denied_at,
+                self.copies,
+                self.share,
                 self.network,
             )
         )
@@ -111,6 +117,7 @@ class Site:
         self.fetched = memory.fetched
         self.failures = memory.failures
         self.strikes = memory.strikes
+        self.copies, self.share = memory.copies, memory.share
         self.set_aside = memory.set_aside
         self.second_chance = memory.second_chance
         self.tls = memory.tls

@@ -25,6 +25,7 @@ from weft.model import SiteNumber
 from weft.ordering.heaps import TwoLevelHeap, add_sites
 from weft.urls import registered_domain
 
+_RECENT = 100  # pages of a site over which copies are counted, about
 _ANSWERED = 64  # sites that were reached in the run before, of which some are remembered
 
 
@@ -174,6 +175,14 @@ class Sites:
         """A page of a site could not be read without harm; after a few of them the site is left alone."""
         site.strikes += 1
         self.changed.add(site.number)
+
+    def note_content(self, site: Site, *, copy: bool) -> None:
+        """A page of a site was stored, or is the copy of one that was; where all are, the site is left alone."""
+        if copy:
+            site.copies += 1
+        if copy or site.share:
+            site.share += ((1.0 if copy else 0.0) - site.share) / _RECENT
+            self.changed.add(site.number)
 
     def leave(self, number: SiteNumber) -> None:
         """A site goes to another worker: its number stands for it no more."""
