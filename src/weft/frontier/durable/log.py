@@ -406,12 +406,6 @@ class FrontierLog:
             texts = os.pread(file, int(rows["end"][-1]), rows_at + count * ROW.itemsize)
             yield first, sites, rows, texts
 
-    def sites(self) -> NDArray[np.int32]:
-        """By page of the checkpoint: the number of its site."""
-        found = np.empty(0 if self.base is None else self.base.manifest.pages - self.base.manifest.first, np.int32)
-        self.read_columns(None, found)
-        return found
-
     def closed_records(self) -> Iterator[Replayed]:
         """The records of the logs that are closed: all of them are settled, and whole."""
         logs = self._chain.logs[:-1]

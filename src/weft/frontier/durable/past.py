@@ -92,8 +92,9 @@ class Past:
         self._log = log
         self._state = np.empty(0, np.uint8)  # by page; there is room behind its end
         self._pages = 0
-        self.base_sites: NDArray[np.int32] | None = None  # of the pages of the checkpoint, if somebody has read them
-        self._sites: list[NDArray[np.int32]] = []  # of the pages since then
+        self._sites: NDArray[np.int32] | None = None  # by page, once they are read; there is room behind its end
+        self._with_sites = 0  # so many pages
+        self._sites_since: list[NDArray[np.int32]] = []  # of further pages
         self._redirects: list[bytes] = []
         if log.base is not None:
             self._load(log.base)
@@ -122,8 +123,9 @@ class Past:
         self._redirects = [pages.redirects]
         self.agents = list(manifest.agents)
         self.robots_base = np.frombuffer(base.read("robots"), ROBOTS)
-        self._state = np.frombuffer(bytearray(base.read("state")), np.uint8)
         self._pages = manifest.pages - manifest.first
+        self._state = np.zeros(self._pages + self._pages // 8, np.uint8)  # with room for those of the log
+        self._state[: self._pages] = np.frombuffer(base.read("state"), np.uint8)
         if "shelf" in manifest.files:
             self.shelved = Shelved(np.frombuffer(base.read("shelf"), SHELVED))
 
@@ -149,7 +151,7 @@ class Past:
         self.application = commit.application or self.application
         self.untold = commit.untold
         self.walls.append((commit.wall, len(commit.settled) // 4))
-        self._sites.append(replayed.sites.copy())
+        self._sites_since.append(replayed.sites.copy())
         self._redirects.append(commit.redirects)
         self._grow(len(rows))
         self._state[self._pages : self._pages + len(rows)] = np.where(rows["kind"] >= FIRST_REQUISITE, PART, 0)
@@ -221,14 +223,32 @@ class Past:
         """How many pages are known."""
         return self._pages
 
+    def room_for_sites(self) -> NDArray[np.int32]:
+        """Where the sites of the pages of the checkpoint are to be read to, with room behind for those of the log: what
+        is large is not copied.
+        """
+        base = self._log.base
+        pages = 0 if base is None else base.manifest.pages - base.manifest.first
+        self._sites, self._with_sites = np.empty(pages + pages // 8, np.int32), pages
+        return self._sites[:pages]
+
     def sites(self, *, leaving: bool = False) -> NDArray[np.int32]:
         """By page: the number of its site, or `GONE`. Those of groups that are being put away have theirs if they are
         asked for.
         """
-        base = self._log.sites() if self.base_sites is None else self.base_sites
+        every = self._sites
+        if every is None:
+            self._log.read_columns(None, self.room_for_sites())
+            return self.sites(leaving=leaving)
+        begin, since = self._with_sites, self._sites_since
+        if since:
+            self._with_sites += sum(map(len, since))
+            if self._with_sites > len(every):
+                every = self._sites = np.concatenate([every[:begin], np.empty(self._with_sites - begin, np.int32)])
+            every[begin : self._with_sites] = np.concatenate(since)
+            self._sites_since = []
         gone = self.left if leaving else self.gone()
-        since = [some for some in self._sites if len(some)]
-        found = np.concatenate([base, *since]) if since or gone else base
+        found = every[: self._with_sites].copy() if gone else every[: self._with_sites]
         if gone:
             table = np.zeros(len(self.names), np.bool_)
             table[list(gone)] = True

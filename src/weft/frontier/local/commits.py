@@ -8,7 +8,6 @@ A commit is packed on the loop (`pack`), put on disk by a thread beside it (`wri
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 import msgspec
@@ -140,19 +139,16 @@ class Commits:
         pages, ranking = parts.pages, parts.ranking
         mail = self._exchanges.begin(begun)
         self._find_pauses()
-        with ThreadPoolExecutor(1, "columns") as beside:
-            columns = beside.submit(restoring.read_columns, pages)
-            past = Past(log)
-            restoring.load_base(pages, ranking)
-            if log.base is not None:
-                mail.load(log.base.manifest.last, log.base.manifest.batches)
-            for replayed in log.replay(intact, applied=0 if begun is None else begun.applied):
-                pulse()
-                past.take(replayed)
-                restoring.replay(pages, ranking, replayed)
-                mail.replay(replayed.commit)
-                replayed.commit.robots = []  # they stay in the log: all at once may be more than fits into memory
-            past.base_sites = columns.result()
+        past = Past(log)
+        restoring.load_base(pages, ranking, past)
+        if log.base is not None:
+            mail.load(log.base.manifest.last, log.base.manifest.batches)
+        for replayed in log.replay(intact, applied=0 if begun is None else begun.applied):
+            pulse()
+            past.take(replayed)
+            restoring.replay(pages, ranking, replayed)
+            mail.replay(replayed.commit)
+            replayed.commit.robots = []  # they stay in the log: all at once may be more than fits into memory
         log.tidy()
         self._rolling.go_on()
         if past.last is None:

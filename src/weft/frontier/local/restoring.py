@@ -55,23 +55,13 @@ def count_all(
                 begun[site] = True
 
 
-def read_columns(pages: Pages) -> NDArray[np.int32] | None:
-    """Put the keys of the pages of a checkpoint back; their sites. For a thread beside what else is read."""
-    base = pages.log.base
-    if base is None:
-        return None
-    begin, end = base.manifest.first, base.manifest.pages
-    sites = np.empty(end - begin, np.int32)
-    pages.log.read_columns(pages.seen.arrays.key[begin:end], sites)
-    return sites
-
-
-def load_base(pages: Pages, ranking: Ranking | Unranked) -> None:
+def load_base(pages: Pages, ranking: Ranking | Unranked, past: Past) -> None:
     """Put the pages of a checkpoint back, without making them known or pending, with their scores."""
     base, arrays = pages.log.base, pages.seen.arrays
     if base is None:
         return
     begin, end = base.manifest.first, base.manifest.pages
+    pages.log.read_columns(arrays.key[begin:end], past.room_for_sites())
     arrays.counts[0] = end
     if "scores" in base.manifest.files:
         pages.heaps.arrays.score[begin:end] = np.frombuffer(base.read("scores"))
