@@ -152,6 +152,7 @@ class Scope:
 
     def __init__(self, selection: Selection, overrides: Overrides | None = None) -> None:
         self.selection = selection
+        self._most_repeats = selection.max_repeats
         self._last_year = gmtime().tm_year + selection.max_years_ahead
         self._whole = selection.scope in ("prefix", "list")  # it looks at the whole URL
         self.overrides = overrides or Overrides()
@@ -273,8 +274,7 @@ class Scope:
 
     def trap(self, url: str) -> Reason | None:
         """Which sign of a trap a URL has, if it has one."""
-        most = self.selection.max_repeats
-        if (url.count("/") > most + 2 or url.count("=") > most) and repeats(url, most):
+        if repeats(url, self._most_repeats):
             return Reason.REPEATS
         if ("20" in url or "21" in url) and is_after(url, self._last_year):
             return Reason.CALENDAR

@@ -25,17 +25,22 @@ _dates = re.compile(
 
 
 def repeats(url: str, most: int) -> bool:
-    """Does a segment of the path, or the name of a parameter, stand there more often than `most` times?"""
-    path, _, query = url.partition("?")
-    if path.count("/") - 2 > most:
-        segments = Counter(path.split("/")[3:])
-        del segments[""]
-        if segments and max(segments.values()) > most:
-            return True
-    if query.count("=") > most:
-        names = Counter(part.partition("=")[0] for part in query.replace(";", "&").split("&"))
-        return max(names.values()) > most
-    return False
+    """Does what a path ends with, its last folder or its file, stand in it more often than `most` times, or the name of
+    a parameter in the query? A trap repeats what it ends with, and the rest need not be looked at.
+    """
+    if "?" in url:
+        url, _, query = url.partition("?")
+        if query.count("=") > most:
+            names = Counter(part.partition("=")[0] for part in query.replace(";", "&").split("&"))
+            if max(names.values()) > most:
+                return True
+    if url.count("/") <= most + 2:
+        return False
+    _, folder, name = url.rsplit("/", 2)
+    if url.count(f"/{folder}") <= most and (not name or url.count(f"/{name}") <= most):
+        return False
+    segments = url.split("/")[3:]  # by now it is likely, and taken exactly
+    return (folder != "" and segments.count(folder) > most) or (name != "" and segments.count(name) > most)
 
 
 def is_after(url: str, year: int) -> bool:
