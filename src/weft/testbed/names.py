@@ -31,6 +31,8 @@ DEAD = "127.255.255.255"
 """An address at which nobody ever is: the network's broadcast address, to which no connection can be made."""
 ABRUPT = "127.254.0.1"
 """An address at which connections are reset as soon as they are there."""
+OLD_FASHIONED = "127.254.0.2"
+"""An address at which nothing newer than TLS 1.1 is spoken: the version is settled before the name is heard."""
 LITERAL = "[::1]"
 """What sites at the IPv6 address are called."""
 
@@ -121,7 +123,10 @@ class Names:
             return [self.address(site)]
         if played.dead_first:
             return [DEAD, self.address(site)]
-        return [ABRUPT if self.label(site, host).startswith("abrupt-") else self.address(site)]
+        label = self.label(site, host)
+        if label.startswith("abrupt-"):
+            return [ABRUPT]
+        return [OLD_FASHIONED if label and played.flaw == "old" else self.address(site)]
 
     @property
     def has_literal(self) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.testbed.dice import Dice
-from weft.testbed.names import Names
+from weft.testbed.names import OLD_FASHIONED, Names
 from weft.testbed.options import Options
 
 GOOD, SELF_SIGNED, EXPIRED, WRONG_NAME, OLD = "good", "self-signed", "expired", "wrong-name", "old"
@@ -66,6 +66,8 @@ class Certificates:
 
     def first_context(self, address: str) -> ssl.SSLContext:
         """The context to begin with. Clients name a host, except for those that go to an address."""
+        if address == OLD_FASHIONED:
+            return self._kept(OLD, _NOBODY, _NOBODY)
         return self.context(address if self._names.site_at(address) >= 0 else _NOBODY)
 
     def context(self, host: str) -> ssl.SSLContext:
@@ -76,6 +78,10 @@ class Certificates:
         if further:
             flaw = self._names.scenarios[site].flaw or GOOD
         owner = self._names.domain(site) if site >= 0 and flaw == GOOD and not further else host
+        return self._kept(flaw, owner, host)
+
+    def _kept(self, flaw: str, owner: str, host: str) -> ssl.SSLContext:
+        """A context, made now if it is not there yet."""
         made = self._contexts.get((flaw, owner))
         if made is None:
             made = self._make(flaw, owner, host)

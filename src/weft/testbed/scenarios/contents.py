@@ -46,7 +46,7 @@ CHARSETS = {
     ),
     "charset-unknown": (
         *((b"x-klingon", "utf-8"), (b"utf8mb4", "utf-8"), (b"none", "windows-1251"), (b'"', "utf-8")),
-        *((b"utf-8, iso-8859-1", "utf-8"), (b"\xff\xfe", "utf-8"), (b"a" * 5_000, "utf-8")),
+        *((b"\xff\xfe", "utf-8"), (b"utf-8, iso-8859-1", "utf-8"), (b"a" * 5_000, "utf-8")),
     ),
     "charset-missing": (
         *((b"", "windows-1251"), (b"", "shift_jis"), (b"", "utf-8"), (b"", "utf-16"), (b"", "utf-16-le")),
