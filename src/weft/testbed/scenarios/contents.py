@@ -262,7 +262,7 @@ CONTENTS = (
     Scenario(
         name="many-links",
         about=f"a page with {MANY:,} links",
-        source="docs/attacks.md A3; Heritrix: max-out-links",
+        source="docs/attacks.md A3; Heritrix: maxOutlinks",
         family="pages",
         prefix=b"/all/",
         links=lambda _: ["/all/"],

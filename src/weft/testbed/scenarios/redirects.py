@@ -90,7 +90,7 @@ REDIRECTS = (
     Scenario(
         name="redirect-cookie",
         about="pages that redirect to themselves until the client sends the cookie they set",
-        source="Heritrix and Nutch issues (URL seen already: the page is lost)",
+        source="P3 4.1 (cookies): to who keeps none, and to who has seen the URL, the page is lost",
         family="pages",
         prefix=b"/door/",
         links=lambda _: ["/door/0.html"],

@@ -112,7 +112,7 @@ SLOW = (
     Scenario(
         name="endless-headers",
         about="header lines without end, fifty a second",
-        source="curl and Scrapy issues (limits of headers)",
+        source="RFC 9110 5.4; libcurl: a header has 300 kB at most",
         family="time",
         prefix=b"/head/",
         links=lambda _: _links("/head/"),
@@ -121,7 +121,7 @@ SLOW = (
     Scenario(
         name="header-flood",
         about="a header of 15,000 lines, more than a megabyte, before a small page",
-        source="RFC 9110 5.4; curl's limit of 300 kB",
+        source="RFC 9110 5.4; libcurl: a header has 300 kB at most",
         family="bytes",
         prefix=b"/flood/",
         links=lambda _: _links("/flood/"),

@@ -176,7 +176,7 @@ SPACES = (
     Scenario(
         name="calendar",
         about="a calendar with a page for every month and day there will ever be",
-        source="P3 5.4; Heritrix: PathologicalPathDecideRule and max hops",
+        source="P3 5.4 (online calendars); Heritrix: TooManyHopsDecideRule",
         family="pages",
         prefix=b"/calendar/",
         links=lambda _: ["/calendar/2026/11/"],
@@ -185,7 +185,7 @@ SPACES = (
     Scenario(
         name="session-ids",
         about="links carry a session id, a new one now and then, when the client sends no cookie",
-        source="P3 4.1, 5.4 (27 % of the URLs of a crawl); Heritrix, Nutch: patterns that strip them",
+        source="P3 4.1, 5.4 (27 % of the URLs of a crawl); Heritrix: StripSessionIDs",
         family="pages",
         everywhere=True,
         links=lambda _: [],
@@ -204,7 +204,7 @@ SPACES = (
     Scenario(
         name="growing-urls",
         about="a folder that holds itself: /spider/spider/spider/…",
-        source="P3 4.1; Heritrix: PathologicalPathDecideRule; Nutch: urlfilter-regex",
+        source="P3 4.1; Heritrix: PathologicalPathDecideRule; Nutch: regex-urlfilter",
         family="pages",
         prefix=b"/spider/",
         links=lambda _: ["/spider/"],
