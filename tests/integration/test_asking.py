@@ -24,7 +24,7 @@ from tests.hostile.asking import (
     robots_says,
     to_tls,
 )
-from tests.hostile.web import Asked, hostile_web
+from tests.hostile.web import Asked, hostile_web, moved
 from tests.patience import PATIENCE
 from tests.serverside import check_polite
 from tests.small_site import Answer, links
@@ -106,6 +106,22 @@ def test_robots__that_is_redirected_to_itself_by_tls_costs_one_more_request(tmp_
             "https:/1",
         ]
         check_polite(web.visits, wait=0.3)
+
+
+def test_robots__that_is_redirected_on_its_own_site_is_asked_for_once(tmp_path: Path) -> None:
+    """As by sites that send whatever they do not have to their home page. It came on one connection, without end."""
+
+    def says(asked: Asked) -> Answer:
+        if asked.path in {"/robots.txt", "/2"}:
+            return moved("/rules" if asked.name == "a.test" else "/")
+        return Answer(SECRET if asked.path == "/rules" else b'<a href="/1">x</a><a href="/2">y</a>')
+
+    with hostile_web({"a.test": says, "b.test": says}, tmp_path) as web:
+        summary = web.crawl(tmp_path / "out", web.url("a.test"), web.url("b.test"), max_time=PATIENCE)
+        assert summary.why == "done"
+        assert web.paths("a.test")[:2] == ["http:/robots.txt", "http:/rules"]
+        assert web.paths("b.test")[:2] == ["http:/robots.txt", "http:/"]
+        assert [web.paths(host).count("http:/robots.txt") for host in ("a.test", "b.test")] == [1, 1]
 
 
 def test_robots__of_many_sites_that_lies_on_one_is_asked_for_there_once_for_all(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from weft.graph import Recipe, generate
 from weft.graph.files import load
 from weft.testbed import serve as serving
 from weft.testbed.options import PLAIN, Options
+from weft.testbed.scenarios import SCENARIOS
+from weft.testbed.scenarios.dealing import chosen
 from weft.testbed.serve import ServerSettings, Status
 from weft.testbed.truth import expected
 from weft.testbed.web import Web
@@ -59,6 +61,8 @@ def serve(
         weft testbed serve --plain --log requests.tsv
 
         weft testbed serve --plain --graph graphs/country
+
+        weft testbed serve --hazardous 0.2 --scenarios "calendar=2 mirrors"
     """
     web = _web(flags, seed, graph, plain=plain)
     settings = _settings(flags)
@@ -83,19 +87,27 @@ def list_pages(
     truth: Annotated[
         bool, Parameter(help="Every URL a crawl should meet, failing ones too, with status and kind.", negative=())
     ] = False,
+    hazards: Annotated[
+        bool, Parameter(help="The scenarios that --hazardous mixes in, with a line about each.", negative=())
+    ] = False,
     json: Annotated[bool, Parameter(help="As JSON, one object a line.", negative=())] = False,
     flags: Any = ListFlags(),  # noqa: B008  every field is None
 ) -> int:
     """List the URLs of the web that `weft testbed serve` serves.
 
-    Give the same options to both.
+    Give the same options to both. With --hazards it lists what sites can play to harm a crawler.
 
     For example:
 
         weft testbed list --sites 200 --pages 10000 --all
 
         weft testbed list --truth --json
+
+        weft testbed list --hazards
     """
+    if hazards:
+        _list_hazards(json=json)
+        return 0
     web = _web(flags, seed, graph, plain=plain)
     settings = _settings(flags)
     web = web.at(settings.port, settings.tls_port if settings.tls else None)
@@ -118,6 +130,7 @@ list_pages.__annotations__["flags"] = Annotated[ListFlags, Parameter(name="*")]
 def _web(flags: Any, seed: int | None, graph: Path | None, *, plain: bool) -> Web:
     options = dataclasses.replace(PLAIN if plain else Options(), **given_of(flags, Options))
     options.check()  # before the graph is made, which takes longer
+    chosen(options)
     recipe = given_of(flags, Recipe)
     if graph is None:
         seed = 1 if seed is None else seed
@@ -131,6 +144,21 @@ def _web(flags: Any, seed: int | None, graph: Path | None, *, plain: bool) -> We
             "this graph was not generated", where=str(graph), todo="only what `weft graph generate` made can be served"
         )
     return Web(stored.graph, options, int(stored.about["seed"]) if seed is None else seed)
+
+
+def _list_hazards(*, json: bool) -> None:
+    """One line for each scenario."""
+    widest = max(len(scenario.name) for scenario in SCENARIOS)
+    for scenario in SCENARIOS:
+        told = {
+            "name": scenario.name,
+            "family": scenario.family,
+            "about": scenario.about,
+            "source": scenario.source,
+            "needs_names": scenario.needs_names,
+        }
+        line = f"{scenario.name:<{widest}}  {scenario.about}"
+        sys.stdout.write((msgspec.json.encode(told).decode() if json else line) + "\n")
 
 
 def _settings(flags: Any) -> ServerSettings:
@@ -155,6 +183,10 @@ def _as_text(status: Status, settings: ServerSettings, seeds: Path | None) -> st
         lines.append(f"  https on port {web.tls_port}; its certificate authority is in {settings.ca_out}")
     if not literals:
         lines.append(f"  DNS server: 127.0.0.1:{status.dns_port}")
+    if web.played:
+        lines.append(
+            f"  {len(web.played):,} of the sites play a scenario: `weft testbed list --hazards` says what each is"
+        )
     if settings.log is not None:
         lines.append(f"  requests are logged to {settings.log}")
     file = seeds or "seeds.txt"
@@ -172,6 +204,7 @@ def _as_json(status: Status, settings: ServerSettings) -> str:
         "pages": web.graph.pages,
         "links": len(web.graph.links),
         "seed": web.seed,
+        "hazardous": {site: played.scenario.name for site, played in sorted(web.played.items())},
         "port": web.port,
         "tls_port": web.tls_port,
         "dns": f"127.0.0.1:{status.dns_port}",

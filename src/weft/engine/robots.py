@@ -159,7 +159,8 @@ def _learn(wires: Wires, visit: Visit, errands: tuple[Errand, ...], page: Page, 
     if visit.errand is not None:
         for errand in _taken(visit, errands):
             frontier.errands.deliver(errand, record)
-    if errands[0].url == _own(visit):
+    # Its own, or where its own led to on this very connection: else it would be asked for again, without end.
+    if visit.errand is None or errands[0].url == _own(visit):
         frontier.robots.learn(site, visit.scheme, record.body)
     return keeps_open(page) and not site.held and not frontier.robots.due(site, visit.scheme)
 

@@ -2,11 +2,12 @@
 
 `headers` are whole lines without those that depend on the way of sending (Content-Length,
 Transfer-Encoding, Connection, Date); the server adds these. `delivery` says how the answer reaches the
-client, or how it does not.
+client, or how it does not; one that is sent in steps says every byte itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from http import HTTPStatus
 from typing import NamedTuple
@@ -29,6 +30,18 @@ class Delivery(IntEnum):
     """Header, then a few bytes now and then, for a long time."""
     MALFORMED = 7
     """The body is the whole answer, and it is no HTTP."""
+    STEPS = 8
+    """Byte by byte as `Answer.steps` says, then the connection ends."""
+
+
+class Step(NamedTuple):
+    """A part of an answer that is sent in steps."""
+
+    text: bytes = b""
+    wait: float = 0.0
+    """Seconds before it is sent."""
+    reset: bool = False
+    """The connection is reset after it."""
 
 
 class Asked(NamedTuple):
@@ -39,6 +52,11 @@ class Asked(NamedTuple):
     """The Accept-Encoding header, in lower case."""
     cookie: bool = False
     """Whether the client sent one."""
+    host: bytes = b""
+    """The name the client asked for, in lower case, without a port; empty for the site's own."""
+    agent: bytes = b""
+    connection: int = 0
+    """The number of the connection: what is drawn by it is another draw when the client comes back."""
 
 
 class Answer(NamedTuple):
@@ -52,6 +70,8 @@ class Answer(NamedTuple):
     delivery: Delivery = Delivery.WHOLE
     wait: float = 0.0
     """Seconds before it is sent."""
+    steps: Callable[[], Iterable[Step]] | None = None
+    """What is sent, for the delivery in steps; without an end if it likes, for the server has one."""
 
 
 REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}

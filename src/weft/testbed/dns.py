@@ -2,7 +2,8 @@
 
 It knows the sites' names and nothing else: A records with a TTL, NXDOMAIN with an SOA record for other
 names below the testbed's top-level domain, REFUSED for the rest. Shares of the domains can fail, keep
-silent, answer to every name (wildcards) or insist on TCP. Written by hand from RFC 1035: one question, one
+silent, answer to every name (wildcards) or insist on TCP; sites that play a scenario may have further names, and
+addresses that are dead. Written by hand from RFC 1035: one question, one
 record type, no compression but of the question's own name.
 """
 
@@ -62,26 +63,27 @@ class Answers:
         domain = self._names.domain_number(name)
         if domain >= 0 and self._silent[domain]:
             return None
-        flags, record, is_answer = self._decide(name, kind, domain, flags, udp=udp)
-        has_answer, has_authority = int(bool(record) and is_answer), int(bool(record) and not is_answer)
-        return _HEADER.pack(number, flags, 1, has_answer, has_authority, 0) + text + record
+        flags, records, authority = self._decide(name, kind, domain, flags, udp=udp)
+        head = _HEADER.pack(number, flags, 1, len(records), int(bool(authority)), 0)
+        return head + text + b"".join(records) + authority
 
-    def _decide(self, name: str, kind: int, domain: int, flags: int, *, udp: bool) -> tuple[int, bytes, bool]:
-        """Flags, one record or none, and whether that record is an answer or tells who says no."""
+    def _decide(self, name: str, kind: int, domain: int, flags: int, *, udp: bool) -> tuple[int, list[bytes], bytes]:
+        """Flags, the records that answer, and the one that tells who says no."""
         if name != self._zone and not name.endswith("." + self._zone):
-            return flags | _REFUSED, b"", False
+            return flags | _REFUSED, [], b""
         flags |= _AUTHORITATIVE
         if domain >= 0 and self._failing[domain]:
-            return flags | _SERVFAIL, b"", False
+            return flags | _SERVFAIL, [], b""
         if udp and domain >= 0 and self._truncated[domain]:
-            return flags | _TRUNCATED, b"", False
-        site = self._names.site_of(name.encode())
+            return flags | _TRUNCATED, [], b""
+        site = self._names.site_of(name.encode("latin-1"))
         if site >= 0 and kind in {_A, _ANY}:
-            address = socket.inet_aton(self._names.address(site))
-            return flags, _QUESTION_NAME + _RECORD.pack(_A, _IN, self._ttl, 4) + address, True
+            record = _QUESTION_NAME + _RECORD.pack(_A, _IN, self._ttl, 4)
+            addresses = self._names.addresses_of(site, name.encode("latin-1"))
+            return flags, [record + socket.inet_aton(address) for address in addresses], b""
         # A domain exists when there are sites below it, even if it has no address of its own.
         exists = site >= 0 or name == self._zone or (domain >= 0 and name.count(".") == 1)
-        return flags | (_NOERROR if exists else _NXDOMAIN), self._start_of_authority(), False
+        return flags | (_NOERROR if exists else _NXDOMAIN), [], self._start_of_authority()
 
     def _start_of_authority(self) -> bytes:
         """The record that says how long a "no" may be kept."""

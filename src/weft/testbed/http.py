@@ -13,23 +13,28 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, repeat
 from typing import NamedTuple, cast
 
-from weft.testbed.answers import REASONS, Answer, Asked, Delivery, plain_answer
+from weft.testbed.answers import REASONS, Answer, Asked, Delivery, Step, plain_answer
 from weft.testbed.log import RequestLog, Stopwatch, cleaned
-from weft.testbed.messages import Fields, in_chunks, split_absolute
+from weft.testbed.messages import Fields, in_chunks, split_absolute, without_port
+from weft.testbed.names import ABRUPT
 from weft.testbed.tls import Certificates, Secured
 from weft.testbed.web import Web
 
-LONGEST_HEAD = 16_384
+LONGEST_HEAD = 131_072
+"""More than most servers take: who sends a URL of 100 kB should see that it is answered."""
 LONGEST_QUEUE = 1 << 20
 """Bytes of requests that may wait behind one that is worked on."""
 
 _CHUNKED = Delivery.CHUNKED  # looking into an enumeration takes longer than looking here
-_TRICKLE = b"<p>and so on</p>\n"
-_TRICKLE_S = 0.2
+_TRICKLE = Step(b"<p>and so on</p>\n", wait=0.2)
+_AT_ONCE = 1 << 20
+"""Bytes of one answer after which others have their turn."""
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
@@ -75,7 +80,9 @@ class _Client:
         self.fields = fields = Fields(text)
         host = fields.host if named is None else named
         self.agent = cleaned(fields.agent)
-        self.asked = Asked(connection.secure, fields.encodings, fields.cookie)
+        self.asked = Asked(
+            connection.secure, fields.encodings, fields.cookie, without_port(host), fields.agent, connection.number
+        )
         self.site = connection.find_site(host)
         self.prefix = connection.log_prefix(b"request", self.site, host)
 
@@ -84,8 +91,19 @@ class Connection(asyncio.Protocol):
     """One connection."""
 
     __slots__ = (
-        *("_address", "_arrived", "_buffer", "_busy", "_client", "_closing", "_failing", "_first_byte", "_line"),
-        *("_opened", "_requests", "_shared", "_timer", "_tls", "_transport", "active_at", "number", "secure"),
+        *(
+            "_address",
+            "_arrived",
+            "_buffer",
+            "_busy",
+            "_client",
+            "_closing",
+            "_ends",
+            "_failing",
+            "_first_byte",
+            "_line",
+        ),
+        *("_opened", "_requests", "_shared", "_steps", "_timer", "_tls", "_transport", "active_at", "number", "secure"),
     )
 
     def __init__(self, shared: Shared, *, secure: bool) -> None:
@@ -105,6 +123,8 @@ class Connection(asyncio.Protocol):
         self._busy = False  # with an answer
         self._closing = False  # after this answer
         self._failing = False  # the answer ends with the connection
+        self._steps: Iterator[Step] = iter(())  # what is left of an answer that is sent in steps
+        self._ends = 0.0  # when such an answer has been long enough
         self._line: tuple[bytes, int, int, str, bytes] | None = None  # what the log will say of the answer
 
     # Life of a connection
@@ -114,8 +134,11 @@ class Connection(asyncio.Protocol):
         transport = cast("asyncio.Transport", base)
         shared = self._shared
         self._address = transport.get_extra_info("sockname")[0]
-        if not self._address.startswith("127.") or len(shared.connections) >= shared.manners.connections:
+        if not self._address.startswith(("127.", "::1")) or len(shared.connections) >= shared.manners.connections:
             transport.abort()
+            return
+        if self._address == ABRUPT:
+            _reset(transport)
             return
         shared.number += shared.step
         self.number = shared.number
@@ -164,7 +187,11 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         """The kernel has taken everything."""
-        if self._line is not None and self._timer is None and not self._failing:
+        if self._line is None or self._timer is not None:
+            return
+        if self._failing:
+            self._go_through(self._steps)
+        else:
             self._finish(self._shared.clock.read())
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
@@ -196,7 +223,7 @@ class Connection(asyncio.Protocol):
     def find_site(self, host: bytes) -> int:
         """The site a request is for: by its host, and where sites are addresses by the address it came to."""
         names = self._shared.web.names
-        host = host.partition(b":")[0]
+        host = without_port(host)
         here = names.site_at(self._address)
         if here >= 0:
             return here if not host or names.site_of(host) == here else -1
@@ -204,7 +231,9 @@ class Connection(asyncio.Protocol):
 
     def log_prefix(self, event: bytes, site: int, host: bytes) -> bytes:
         """The beginning of this connection's lines in the log."""
-        name = self._shared.web.authority(site, secure=self.secure) if site >= 0 else cleaned(host)
+        web = self._shared.web
+        known = site >= 0 and not web.names.label(site, without_port(host))
+        name = web.authority(site, secure=self.secure) if known else cleaned(host)
         scheme = b"https" if self.secure else b"http"
         values = (event, name, self._address.encode(), scheme, self.number, self._opened)
         return b"%b\t%b\t%b\t%b\t%d\t%.6f\t" % values
@@ -267,7 +296,7 @@ class Connection(asyncio.Protocol):
             return
         self._requests += 1
         if answer.delivery > _CHUNKED:
-            self._fail(transport, method, target, answer)
+            self._fail(method, target, answer)
             return
         modern = version == b"HTTP/1.1"
         keep = (modern or client.fields.keep) and not client.fields.close and self._requests != manners.requests
@@ -347,38 +376,63 @@ class Connection(asyncio.Protocol):
 
     # Failures
 
-    def _fail(self, transport: asyncio.Transport, method: bytes, target: bytes, answer: Answer) -> None:
+    def _fail(self, method: bytes, target: bytes, answer: Answer) -> None:
         """Send less than a whole answer, or none; its line is written when the connection has ended."""
         self._busy = self._failing = True
-        delivery, body = answer.delivery, answer.body
-        head = b"HTTP/1.1 200 OK\r\n%b%bConnection: close\r\n" % (self._shared.date, answer.headers)
-        text = {
-            Delivery.MALFORMED: body,
-            Delivery.SHORT: head + b"Content-Length: %d\r\n\r\n" % len(body) + body[: len(body) // 2],
-            Delivery.RESET: head + b"Content-Length: %d\r\n\r\n" % len(body) + body[: len(body) // 2],
-            Delivery.ENDLESS: head + b"\r\n",
-        }.get(delivery, b"")
-        self._line = (method, answer.status, len(text), answer.kind, target)
-        if text:
-            self._write(transport, text)
-        if delivery == Delivery.HANG:
-            self._later(self._shared.manners.hang_s, self._close)
-        elif delivery == Delivery.ENDLESS:
-            self._trickle(transport, self._shared.clock.read() + self._shared.manners.hang_s)
-        elif delivery == Delivery.RESET:
-            self._later(0.05, lambda: _reset(transport))  # the half that was sent should arrive before
-        else:
-            self._close()
+        self._line = (method, answer.status, 0, answer.kind, target)
+        self._ends = self._shared.clock.read() + self._shared.manners.hang_s
+        self._steps = iter(self._steps_of(answer))
+        self._go_through(self._steps)
 
-    def _trickle(self, transport: asyncio.Transport, end: float) -> None:
-        """Send a few bytes now and then, until it has been long enough."""
-        if self._line is None or self._shared.clock.read() > end:
+    def _steps_of(self, answer: Answer) -> Iterable[Step]:
+        """What is sent of an answer that is not sent whole."""
+        delivery, body = answer.delivery, answer.body
+        if answer.steps is not None:
+            return answer.steps()
+        head = b"HTTP/1.1 200 OK\r\n%b%bConnection: close\r\n" % (self._shared.date, answer.headers)
+        half = Step(head + b"Content-Length: %d\r\n\r\n" % len(body) + body[: len(body) // 2])
+        ways: dict[Delivery, Iterable[Step]] = {
+            Delivery.MALFORMED: (Step(body),),
+            Delivery.SHORT: (half,),
+            Delivery.RESET: (half, Step(wait=0.05, reset=True)),  # the half should arrive before
+            Delivery.HANG: (Step(wait=self._shared.manners.hang_s),),
+            Delivery.ENDLESS: chain((Step(head + b"\r\n"),), repeat(_TRICKLE)),
+        }
+        return ways.get(delivery, ())
+
+    def _go_through(self, steps: Iterator[Step]) -> None:
+        """Take steps, up to one that must wait: for its time, for the kernel, or for the turn of others."""
+        self._timer = None
+        sent = 0
+        for step in steps:
+            if step.wait:
+                rest = chain((step._replace(wait=0.0),), self._steps)
+                self._later(step.wait, partial(self._go_through, rest))
+                return
+            sent += len(step.text)
+            if not self._take(step):
+                return
+            if sent > _AT_ONCE:
+                self._later(0.0, partial(self._go_through, self._steps))
+                return
+        self._close()
+
+    def _take(self, step: Step) -> bool:
+        """Send a step; no: the answer ends here, or goes on when the kernel has taken this."""
+        transport, line = self._transport, self._line
+        if transport is None or line is None or transport.is_closing():
+            return False
+        if step.text:
+            self._write(transport, step.text)
+            method, status, size, kind, target = line
+            self._line = (method, status, size + len(step.text), kind, target)
+        if step.reset:
+            _reset(transport)
+            return False
+        if self._shared.clock.read() > self._ends:
             self._close()
-            return
-        self._write(transport, _TRICKLE)
-        method, status, size, kind, target = self._line
-        self._line = (method, status, size + len(_TRICKLE), kind, target)
-        self._later(_TRICKLE_S, lambda: self._trickle(transport, end))
+            return False
+        return not transport.get_write_buffer_size()
 
 
 def _reset(transport: asyncio.Transport) -> None:

@@ -5,6 +5,8 @@ r"""HTTP messages as bytes, without connections. In: the header fields of a requ
 (b'a.test:81', True, b'Robot/1', b'gzip')
 >>> split_absolute(b"http://a.test/x?y")
 (b'a.test', b'/x?y')
+>>> without_port(b"a.test:81"), without_port(b"[::1]:81")
+(b'a.test', b'[::1]')
 >>> in_chunks(b"hello")
 b'5\r\nhello\r\n0\r\n\r\n'
 """
@@ -47,6 +49,11 @@ def split_absolute(target: bytes) -> tuple[bytes, bytes]:
         return b"?", target
     host, slash, path = rest.partition(b"/")
     return host.lower(), (slash + path) or b"/"
+
+
+def without_port(host: bytes) -> bytes:
+    """A host as a request names it, without its port."""
+    return host.partition(b"]")[0] + b"]" if host.startswith(b"[") else host.partition(b":")[0]
 
 
 def in_chunks(body: bytes) -> bytes:

@@ -5,6 +5,9 @@ Names: `site-17.test`, half of them `www.site-17.test`; with several sites to a 
 domain). Sites that follow one another lie on different addresses, so that a domain's limit and an address's
 limit are two things to test. Literals: every site has an address of its own, and is called by it.
 
+A site that plays a scenario may have further names: domains like `mirror-2-of-17.test`, all names below its own, or its
+twin with or without www. They lead to the same site, and its `label` says which of them it was.
+
 >>> from weft.testbed.options import Options
 >>> names = Names(6, Options(sites_per_domain=3, sites_per_address=2), seed=1)
 >>> [(names.host(site), names.address(site)) for site in (0, 1, 5)]
@@ -15,12 +18,25 @@ limit are two things to test. Literals: every site has an address of its own, an
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from weft.errors import UsageError
 from weft.testbed.dice import Dice
 from weft.testbed.options import Options
+from weft.testbed.scenarios.dealing import deal
 
+DEAD = "127.255.255.255"
+"""An address at which nobody ever is: the network's broadcast address, to which no connection can be made."""
+ABRUPT = "127.254.0.1"
+"""An address at which connections are reset as soon as they are there."""
+OLD_FASHIONED = "127.254.0.2"
+"""An address at which nothing newer than TLS 1.1 is spoken: the version is settled before the name is heard."""
+LITERAL = "[::1]"
+"""What sites at the IPv6 address are called."""
+
+_FURTHER = re.compile(r"([^\W\d_]+)-([1-9][0-9]{0,5})-of-(0|[1-9][0-9]{0,8})")
 _PER_BLOCK = 250  # addresses 127.x.y.1 to 127.x.y.250, y from 0 to 249, x from 1
 
 
@@ -45,6 +61,9 @@ class Names:
         self._www = Dice(seed, "www").shares(np.arange(sites)) < options.www
         wildcards = Dice(seed, "dns-wildcard").shares(np.arange(self.domains)) < options.dns_wildcards
         self._wildcards = wildcards & (not self._literals)
+        self.scenarios = deal(sites, options, seed)
+        """What hazardous sites play."""
+        self._literal = next((site for site, played in sorted(self.scenarios.items()) if played.literal), -1)
         self._known: dict[bytes, int] = {}
 
     @property
@@ -79,10 +98,40 @@ class Names:
         """The site with this name (no port, any case); -1 if there is none."""
         site = self._known.get(host)
         if site is None:
-            site = self._find(host.decode("latin-1").lower().rstrip("."))
+            site = self._find(_spelt(host))
+            site = site if site >= 0 or not self.scenarios else self._find_further(_spelt(host))
             if site >= 0 and len(self._known) < 1_000_000:  # a wildcard domain has names without end
                 self._known[host] = site
         return site
+
+    def label(self, site: int, host: bytes) -> str:
+        """Which of a site's further names this is; empty if it is its own, or none was given."""
+        if site not in self.scenarios or not host:
+            return ""
+        name, own = _spelt(host), self.host(site)
+        if name in {own, LITERAL}:
+            return "" if name == own else name
+        further = _FURTHER.fullmatch(name.removesuffix("." + self._tld))
+        if further is not None:
+            return f"{further[1]}-{further[2]}"
+        return name.removesuffix("." + own) if name.endswith("." + own) else "twin"
+
+    def addresses_of(self, site: int, host: bytes) -> list[str]:
+        """The addresses that a name of a site leads to, in this order."""
+        played = self.scenarios.get(site)
+        if played is None:
+            return [self.address(site)]
+        if played.dead_first:
+            return [DEAD, self.address(site)]
+        label = self.label(site, host)
+        if label.startswith("abrupt-"):
+            return [ABRUPT]
+        return [OLD_FASHIONED if label and played.flaw == "old" else self.address(site)]
+
+    @property
+    def has_literal(self) -> bool:
+        """Whether a site is to be had at the IPv6 address."""
+        return self._literal >= 0
 
     def site_at(self, address: str) -> int:
         """The site whose own address this is (literals only); -1 if there is none."""
@@ -92,15 +141,38 @@ class Names:
         if self._literals:
             return self._find_literal(host)
         number = self._domain_number(host)
-        if number < 0:
+        sites = self._of_domain(number)
+        for site in sites:
+            if self.host(site) == host:
+                return site
+        return sites[0] if number >= 0 and self._wildcards[number] else -1
+
+    def _find_further(self, host: str) -> int:
+        """The site one of whose further names this is; -1 if there is none."""
+        if host == LITERAL:
+            return self._literal
+        if self._literals:
             return -1
+        further = _FURTHER.fullmatch(host.removesuffix("." + self._tld))
+        if further is not None and host.endswith("." + self._tld):
+            played = self.scenarios.get(int(further[3]))
+            return int(further[3]) if played and int(further[2]) <= played.names.get(further[1], 0) else -1
+        for site in self._of_domain(self._domain_number(host)):
+            played, own = self.scenarios.get(site), self.host(site)
+            if played and played.below and host.endswith("." + own):
+                return site
+            if played and played.twin and host in {f"www.{own}", own.removeprefix("www.")}:
+                return site
+        return -1
+
+    def _of_domain(self, number: int) -> range:
+        """The sites of a registered domain."""
+        if number < 0:
+            return range(0)
         first, many = number, 1
         if number >= self._alone:
             first, many = self._alone + (number - self._alone) * self._per_domain, self._per_domain
-        for site in range(first, min(first + many, self.sites)):
-            if self.host(site) == host:
-                return site
-        return first if self._wildcards[number] else -1
+        return range(first, min(first + many, self.sites))
 
     def _find_literal(self, host: str) -> int:
         parts = host.split(".")
@@ -127,6 +199,17 @@ class Names:
     def domain_number(self, host: str) -> int:
         """The number of the registered domain a name lies in, for the DNS server; -1 if there is none."""
         return -1 if self._literals else self._domain_number(host)
+
+
+def _spelt(host: bytes) -> str:
+    """A host in the form that names are compared in: lower case, no dot at its end, letters of any script."""
+    name = host.decode("latin-1").lower().rstrip(".")
+    if "xn--" not in name:
+        return name
+    try:
+        return name.encode("ascii").decode("idna")
+    except UnicodeError:
+        return name
 
 
 def _letters(number: int) -> str:

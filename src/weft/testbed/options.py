@@ -14,6 +14,7 @@ section 3.2), and the list of Gomes and Silva 2006.
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -110,6 +111,13 @@ class Options:
         0.0, "share of the domains whose DNS answers come over TCP only", at_least=0, at_most=1
     )
 
+    hazardous: float = setting(
+        0.0, "share of the sites that play a scenario: a trap, or another hazard", at_least=0, at_most=1
+    )
+    scenarios: str = setting(
+        "", "which scenarios, with weights, as 'calendar=1 bomb-gzip=2'; when empty, all in equal share"
+    )
+
     def check(self) -> None:
         """Refuse what cannot be served."""
         for field in dataclasses.fields(self):
@@ -141,6 +149,7 @@ SHARES = (
     ),
     *("redirects", "nofollow", "meta_robots", "x_robots", "cookies", "robots_missing", "robots_errors"),
     *("robots_rules", "robots_delays", "sitemaps", "dns_failing", "dns_silent", "dns_wildcards", "dns_truncated"),
+    "hazardous",
 )
 
 PLAIN = Options(
@@ -165,22 +174,27 @@ PLAIN = Options(
 
 
 def parse_kinds(text: str) -> tuple[tuple[str, float], ...]:
-    """Read '404=70 closed=2' into kinds with cumulative shares that end at 1."""
+    """Read '404=70 closed=2' into kinds of failure with cumulative shares that end at 1."""
+    return shares_of(text, KINDS, "kind of failure")
+
+
+def shares_of(text: str, known: tuple[str, ...], what: str) -> tuple[tuple[str, float], ...]:
+    """Read 'one=70 other=2' into names, which must be known, with cumulative shares that end at 1."""
     weights: dict[str, float] = {}
     for word in text.replace(",", " ").split():
-        kind, _, number = word.partition("=")
+        name, _, number = word.partition("=")
         try:
-            weights[kind] = float(number or 1)
+            weights[name] = float(number or 1)
         except ValueError:
-            weights[kind] = -1.0
-        if kind not in KINDS or weights[kind] < 0:
-            raise UsageError(f"'{word}' is no kind of failure", todo=f"write KIND=WEIGHT, of {', '.join(KINDS)}")
+            weights[name] = -1.0
+        if name not in known or not 0 <= weights[name] < math.inf:
+            raise UsageError(f"'{word}' is no {what}", todo=f"write NAME=WEIGHT, of {', '.join(known)}")
     total = sum(weights.values())
     if not total:
-        raise UsageError("no kind of failure is left", todo="give at least one of them a weight, or failing=0")
+        raise UsageError(f"no {what} is left", todo="give at least one of them a weight, or ask for a share of 0")
     shares: list[tuple[str, float]] = []
     reached = 0.0
-    for kind, weight in weights.items():
+    for name, weight in weights.items():
         reached += weight / total
-        shares.append((kind, reached))
+        shares.append((name, reached))
     return (*shares[:-1], (shares[-1][0], 1.0))

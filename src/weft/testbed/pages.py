@@ -81,6 +81,11 @@ class Pages:
         self._longest_address = 5 * longest_path + int(np.diff(scene.base_offsets).max(initial=0)) + 32
         self._get_buffers(int(_USUAL_LINKS / (1 - scene.failing)) + 3, _USUAL_BYTES, self._pool)
 
+    @property
+    def titles(self) -> list[bytes]:
+        """Short texts in UTF-8, for whoever writes pages beside these."""
+        return self._pool.titles
+
     def original(self, page: int) -> int:
         """The page whose bytes are served for this one: itself, unless it is a duplicate."""
         return page - 1 if self._special[page] & DUPLICATE else page

@@ -75,6 +75,7 @@ def serve(web: Web, settings: ServerSettings, ready: Callable[[Status], None], c
         tls_port=settings.tls_port if settings.tls else None,
         dns_port=settings.dns_port,
         shared=settings.processes > 1,
+        literal=web.names.has_literal,
     )
     with contextlib.closing(sockets):
         web = web.at(sockets.port, sockets.tls_port)
@@ -159,6 +160,8 @@ class _Server:
         servers = [await self._listen(self._sockets.http, secure=False)]
         if self._sockets.https is not None:
             servers.append(await self._listen(self._sockets.https, secure=True))
+        if self._sockets.http6 is not None and self._has_dns:
+            servers.append(await self._listen(self._sockets.http6, secure=False))
         if self._has_dns:
             await dns.start_dns(self._dns, self._sockets.dns_udp, self._sockets.dns_tcp)
         if control is not None:

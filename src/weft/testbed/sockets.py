@@ -28,6 +28,8 @@ class Sockets:
     https: socket.socket | None
     dns_udp: socket.socket
     dns_tcp: socket.socket
+    http6: socket.socket | None = None
+    """The sites' port at ::1, where one was asked for and the system has it."""
 
     @property
     def port(self) -> int:
@@ -46,13 +48,18 @@ class Sockets:
 
     def close(self) -> None:
         """Let go of all ports."""
-        for sock in (self.http, self.https, self.dns_udp, self.dns_tcp):
+        for sock in (self.http, self.https, self.dns_udp, self.dns_tcp, self.http6):
             if sock is not None:
                 sock.close()
 
 
-def open_sockets(*, port: int, tls_port: int | None, dns_port: int, shared: bool = False) -> Sockets:
-    """Take the ports, 0 for any free one; `shared` lets other processes of ours take the same ones."""
+def open_sockets(
+    *, port: int, tls_port: int | None, dns_port: int, shared: bool = False, literal: bool = False
+) -> Sockets:
+    """Take the ports, 0 for any free one; `shared` lets other processes of ours take the same ones.
+
+    `literal`: the first of them at ::1, too, if that can be had.
+    """
     with contextlib.ExitStack() as opened:
         http = opened.enter_context(_listen(_ALL, port, "--port", shared=shared))
         https = None
@@ -60,7 +67,7 @@ def open_sockets(*, port: int, tls_port: int | None, dns_port: int, shared: bool
             https = opened.enter_context(_listen(_ALL, tls_port, "--tls-port", shared=shared))
         udp, tcp = _dns_sockets(dns_port)
         opened.pop_all()  # all went well: they stay open
-        return Sockets(http, https, udp, tcp)
+        return Sockets(http, https, udp, tcp, _literal(int(http.getsockname()[1])) if literal else None)
 
 
 def join_sockets(sockets: Sockets) -> Sockets:
@@ -111,6 +118,24 @@ def _bound(host: str, port: int, option: str, *, shared: bool, udp: bool = False
     except OSError as error:
         sock.close()
         raise _why_not(port, option, error) from error
+    return sock
+
+
+def _literal(port: int) -> socket.socket | None:
+    """The same port at ::1; None where there is no IPv6, or somebody else has it."""
+    try:
+        sock = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+    except OSError:
+        return None
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.setblocking(False)
+        sock.bind(("::1", port))
+        sock.listen(_BACKLOG)
+    except OSError:
+        sock.close()
+        return None
     return sock
 
 

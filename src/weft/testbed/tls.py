@@ -3,7 +3,8 @@
 The testbed is its own certificate authority (trustme, ECDSA P-256); its certificate can be written to a
 file for clients to trust. Certificates are made when they are first asked for: one for each registered
 domain and the names under it. A share of the sites has a bad one, always of the same kind: signed by
-itself, expired, or for another name.
+itself, expired, or for another name; so have the further names of sites that play a scenario of that kind, or they
+speak nothing newer than TLS 1.1.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import ssl
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,10 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.testbed.dice import Dice
-from weft.testbed.names import Names
+from weft.testbed.names import OLD_FASHIONED, Names
 from weft.testbed.options import Options
 
-GOOD, SELF_SIGNED, EXPIRED, WRONG_NAME = "good", "self-signed", "expired", "wrong-name"
+GOOD, SELF_SIGNED, EXPIRED, WRONG_NAME, OLD = "good", "self-signed", "expired", "wrong-name", "old"
 
 _NOBODY = "nobody.invalid"
 _KEPT = 4_000
@@ -64,13 +66,22 @@ class Certificates:
 
     def first_context(self, address: str) -> ssl.SSLContext:
         """The context to begin with. Clients name a host, except for those that go to an address."""
+        if address == OLD_FASHIONED:
+            return self._kept(OLD, _NOBODY, _NOBODY)
         return self.context(address if self._names.site_at(address) >= 0 else _NOBODY)
 
     def context(self, host: str) -> ssl.SSLContext:
         """The context for a name or an address literal; unknown names get a certificate for themselves."""
         site = self._names.site_of(host.encode())
         flaw = self._flaws[site] if site >= 0 else GOOD
-        owner = self._names.domain(site) if site >= 0 and flaw == GOOD else host
+        further = site >= 0 and self._names.label(site, host.encode())
+        if further:
+            flaw = self._names.scenarios[site].flaw or GOOD
+        owner = self._names.domain(site) if site >= 0 and flaw == GOOD and not further else host
+        return self._kept(flaw, owner, host)
+
+    def _kept(self, flaw: str, owner: str, host: str) -> ssl.SSLContext:
+        """A context, made now if it is not there yet."""
         made = self._contexts.get((flaw, owner))
         if made is None:
             made = self._make(flaw, owner, host)
@@ -83,6 +94,11 @@ class Certificates:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.sni_callback = self._choose
         context.set_alpn_protocols(["http/1.1"])
+        if flaw == OLD:
+            with warnings.catch_warnings():  # that it is old is the point
+                warnings.simplefilter("ignore", DeprecationWarning)
+                context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+            context.set_ciphers("ALL:@SECLEVEL=0")
         if not self._resumption:
             context.options |= ssl.OP_NO_TICKET
             context.num_tickets = 0

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from functools import partial
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -35,6 +36,8 @@ from weft.testbed.options import PLAIN, Options
 from weft.testbed.pages import Pages
 from weft.testbed.paths import Paths
 from weft.testbed.robots import PRIVATE, Crawling
+from weft.testbed.scenarios.playing import Played
+from weft.testbed.scenarios.scenario import Place
 from weft.testbed.traits import (
     CHARSET,
     CHUNKED,
@@ -98,6 +101,28 @@ class Web:
         self.hazards = Hazards(self.scene, options, seed)
         self.crawling = Crawling(graph, self.traits, options, seed, self.bases, self.url)
         self.pages = Pages(self.scene, self.traits, self.assets.markup if self.assets else None, seed)
+        played = self.names.scenarios.items()
+        self.played = {site: Played(scenario, self._place_of(site)) for site, scenario in played}
+        """What hazardous sites play, and how it stands on their pages."""
+
+    def _place_of(self, site: int) -> Place:
+        """A site as the scenario knows that is played on it."""
+        return Place(
+            site=site,
+            host=self.names.host(site),
+            base=self.bases[site].decode(),
+            tld=self.options.tld,
+            port=self.port,
+            tls_port=self.tls_port,
+            seed=self.seed,
+            retry_after_s=self.options.retry_after_s,
+            titles=self.pages.titles,
+            pages=self.graph.pages_of(site),
+            path=self._paths.path,
+            find=partial(self._paths.page, site),
+            usual=partial(self._usual_answer, site),
+            homes=lambda draw: self.bases[draw % self.graph.sites].decode() + "/",
+        )
 
     def at(self, port: int, tls_port: int | None = None) -> Web:
         """The same web served on other ports: the same but for the ports in its absolute addresses."""
@@ -135,6 +160,10 @@ class Web:
         site, path = self.locate(url)
         page = self._paths.page(site, path) if site >= 0 else -1
         return page if page >= 0 else None
+
+    def graph_page(self, site: int, path: bytes) -> int:
+        """The page of a site that has this path; -1 if there is none."""
+        return self._paths.page(site, path)
 
     def locate(self, url: str) -> tuple[int, bytes]:
         """The site (-1 if there is none) and the path of an address."""
@@ -179,16 +208,27 @@ class Web:
 
     def body(self, page: int) -> bytes:
         """The bytes of a page, before any content encoding."""
-        return self.pages.body(page)
+        body = self.pages.body(page)
+        if not self.played:
+            return body
+        played = self.played.get(int(self.scene.site[page]))
+        return body if played is None else played.dressed(body)
 
     def digest(self, page: int) -> str:
         """SHA-1 of a page's bytes, in hexadecimal."""
         return hashlib.sha1(self.body(page), usedforsecurity=False).hexdigest()
 
     def answer(self, site: int, path: bytes, asked: Asked = _ASKED) -> Answer:
-        """What a site answers for a path."""
-        if asked.secure != self._https[site]:
+        """What a site answers for a path, under the name that was asked."""
+        played = self.played.get(site)
+        label = self.names.label(site, asked.host) if played is not None else ""
+        if asked.secure != self._https[site] and not label:
             return self._other_scheme(site, path, asked)
+        answer = played.answer(label, path, asked) if played is not None else None
+        return self._usual_answer(site, path, asked) if answer is None else answer
+
+    def _usual_answer(self, site: int, path: bytes, asked: Asked) -> Answer:
+        """What a site answers that plays nothing."""
         page = self._paths.page(site, path)
         answer = self._page_answer(page, asked) if page >= 0 else self._other_answer(site, path)
         if self._cookie[site] and not asked.cookie:
@@ -198,7 +238,7 @@ class Web:
 
     def _page_answer(self, page: int, asked: Asked) -> Answer:
         special = self._special[page]
-        body = self.pages.body(page)
+        body = self.body(page)
         wait = self._latency[page] if self._latency else 0.0
         if not special:
             return Answer(200, "page", HTML, body, Delivery.WHOLE, wait)

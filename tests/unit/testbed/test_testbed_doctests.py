@@ -8,7 +8,7 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("name", ["options", "dice", "names", "paths", "encodings", "messages", "web"])
+@pytest.mark.parametrize("name", ["options", "dice", "names", "paths", "encodings", "messages", "web", "purpose"])
 def test_testbed_doctests__examples_are_true(name: str) -> None:
     """Every example gives what it says."""
     outcome = doctest.testmod(importlib.import_module(f"weft.testbed.{name}"))
