@@ -133,10 +133,19 @@ class Crawl:
 
     def sql(self, sql: str) -> duckdb.DuckDBPyRelation:
         """The same as a relation of DuckDB, which can be asked further. It sees the crawl as it is now."""
-        from weft.store.asking import asked, opened, select
+        from weft.store.asking import asked, select
 
         with asked():
-            return select(opened(self.files, self._folder, self._memory), sql)
+            return select(self.connection(), sql)
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """A database of DuckDB in memory, with a view of each of the `tables` as they are now. It can read nothing
+        else, and what is made in it is gone with it.
+        """
+        from weft.store.asking import asked, opened
+
+        with asked():
+            return opened(self.files, self._folder, self._memory)
 
     # Contents.
 
@@ -209,9 +218,7 @@ class Rows:
 
     def count(self) -> int:
         """How many they are."""
-        found = self.relation().aggregate("count(*)").fetchone()
-        assert found is not None
-        return int(found[0])
+        return int(self.relation().aggregate("count(*)").fetchall()[0][0])
 
 
 class Content:

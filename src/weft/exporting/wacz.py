@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
+import time
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -92,6 +93,7 @@ class _Package:
 
     def __init__(self, archive: zipfile.ZipFile, now: float) -> None:
         self._archive = archive
+        self._now = now
         self._date = warc_date(now)[:19] + "Z"
         self._resources: list[dict[str, Any]] = []
 
@@ -133,9 +135,8 @@ class _Package:
         self._archive.writestr(self._info("datapackage-digest.json", packed=True), json.dumps(seal, indent=2))
 
     def _info(self, path: str, *, packed: bool) -> zipfile.ZipInfo:
-        moment = self._date
-        when = tuple(int(moment[at:end]) for at, end in ((0, 4), (5, 7), (8, 10), (11, 13), (14, 16), (17, 19)))
-        about = zipfile.ZipInfo(path, (max(when[0], 1980), *when[1:]))
+        when = time.gmtime(self._now)
+        about = zipfile.ZipInfo(path, (max(when.tm_year, 1980), *when[1:6]))
         about.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
         about.external_attr = 0o644 << 16
         return about
