@@ -206,11 +206,17 @@ class Rows:
 
     def reader(self, rows: int = _AT_ONCE) -> pa.RecordBatchReader:
         """The same as a reader, which knows its schema; Polars, pandas and others take it."""
-        return self.relation().to_arrow_reader(rows)
+        from weft.store.asking import asked
+
+        with asked():
+            return self.relation().to_arrow_reader(rows)
 
     def table(self) -> pa.Table:
         """All rows at once, as a table of Arrow: they must fit into memory."""
-        return self.reader().read_all()
+        from weft.store.asking import asked
+
+        with asked():
+            return self.reader().read_all()
 
     def relation(self) -> duckdb.DuckDBPyRelation:
         """The rows as a relation of DuckDB."""
@@ -218,7 +224,10 @@ class Rows:
 
     def count(self) -> int:
         """How many they are."""
-        return int(self.relation().aggregate("count(*)").fetchall()[0][0])
+        from weft.store.asking import asked
+
+        with asked():
+            return int(self.relation().aggregate("count(*)").fetchall()[0][0])
 
 
 class Content:

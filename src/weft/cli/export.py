@@ -15,13 +15,18 @@ if TYPE_CHECKING:
     from weft.reading import Crawl
 
 
+def _to_a_file(text: str) -> Parameter:
+    """An option whose value is the name of a file, or a hyphen."""
+    return Parameter(help=text, allow_leading_hyphen=True)
+
+
 def export(
     crawl: Annotated[Path, Parameter(help="Directory of the crawl.")],
     /,
     *,
-    wacz: Annotated[str | None, Parameter(help="Write a WACZ file, to be replayed; -: to stdout.")] = None,
-    jsonl: Annotated[str | None, Parameter(help="Write rows, one JSON object a line; -: to stdout.")] = None,
-    csv: Annotated[str | None, Parameter(help="Write rows as CSV, names in the first line; -: to stdout.")] = None,
+    wacz: Annotated[str | None, _to_a_file("Write a WACZ file, to be replayed; -: to standard output.")] = None,
+    jsonl: Annotated[str | None, _to_a_file("Write rows, one JSON object a line; -: to standard output.")] = None,
+    csv: Annotated[str | None, _to_a_file("Write rows as CSV, names first; -: to standard output.")] = None,
     table: Annotated[
         str, Parameter(help="Which rows: pages, links, urls, texts, or the table of a stage (stage_NAME).")
     ] = "pages",
@@ -51,6 +56,8 @@ def export(
         what = "nothing says what to write" if not given else f"--{' and --'.join(given)} are given"
         raise UsageError(what, todo="give one of --wacz, --jsonl and --csv, with the name of a file or -")
     ((form, to),) = given.items()
+    if to.startswith("--"):
+        raise UsageError(f"--{form} needs the name of a file", todo="or - for standard output")
     if form == "wacz" and to == "-" and sys.stdout.isatty():
         raise UsageError("a WACZ file is nothing for a terminal", todo="send it to a file or a pipe")
     opened = open_crawl(crawl)

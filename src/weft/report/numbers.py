@@ -38,9 +38,9 @@ _PAPER_DUPLICATES = 10  # of a site, after which VN followed it no further (P3, 
 _WORTH = f"""
 case when kind = 'robots' then 'robots'
     when not final or status is null or status >= 400 or (reason is not null and reason <> 'stage') then 'failed'
+    when status >= 300 then 'redirect'
     when duplicate_of <> 0 then 'duplicate'
     when dropped is not null then 'dropped'
-    when status >= 300 then 'redirect'
     when kind in ({_PARTS}) then 'part' else 'page' end
 """
 _FETCHED = f"""

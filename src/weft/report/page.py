@@ -439,8 +439,8 @@ def _limits(page: Page, found: _Numbers) -> None:
         [Column("threshold"), *(Column(name, number=True) for name in numbers)],
         rows,
         "Which limit stopped how many sites and URLs, as in table 7 of P3. A site counts that has as many as the "
-        "limit, or is as deep; refusals are links that were not followed for it; a dash: that is not counted, or there is no "
-        "limit. The limit of duplicates is VN's.",
+        "limit, or is as deep; refusals are links that were not followed for it; a dash: that is not counted, or there "
+        "is no limit. The limit of duplicates is VN's.",
     )
     if found["refused"]:
         page.table(
@@ -528,11 +528,11 @@ def _scale(amount: float) -> tuple[float, str]:
 def _seconds(value: float) -> str:
     """A time as it is written.
 
-    >>> _seconds(0.0021), _seconds(90), _seconds(7300)
-    ('2.1 ms', '90.0 s', '2.0 h')
+    >>> _seconds(0.0021), _seconds(0.24), _seconds(90), _seconds(7300)
+    ('2.1 ms', '240 ms', '90.0 s', '2.0 h')
     """
     if value < 1:
-        return f"{1000 * value:,.2g} ms"
+        return f"{1000 * value:,.{0 if value >= 0.01 else 1}f} ms"
     unit, length = _unit(value)
     return f"{value / length:,.1f} {unit[0] if unit != 'minutes' else 'min'}"
 
