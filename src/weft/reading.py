@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.errors import UsageError, WeftError
 from weft.fetch.headers import parse_head
@@ -34,7 +34,7 @@ _AT_ONCE = 10_000  # rows of a batch
 _TEXTS = 200  # texts of a batch
 _MEMORY = "1GB"
 _LARGEST = 1 << 28  # bytes of a content, decoded
-TEXTS = "stage-text"  # the folder of the table that the stage `text` fills
+_TABLE = "stage_text"  # texts that were made afterwards
 _TEXT_COLUMNS = ("id", "url", "title", "language", "text")
 _HTML = "detected_type in ('text/html', 'application/xhtml+xml') and status between 200 and 299"
 
@@ -147,6 +147,22 @@ class Crawl:
         with asked():
             return opened(self.files, self._folder, self._memory)
 
+    def columns(self, table: str) -> list[str]:
+        """The names of the columns that one of the `tables` has in this crawl."""
+        return [name for name, *_ in self.connection().execute(f"describe {table}").fetchall()]
+
+    def written_texts(self) -> Written | None:
+        """Where texts are, if the stage `text` or `weft text` wrote any: as columns of pages, or as a table."""
+        if _TABLE in self.tables:
+            own = self.columns(_TABLE)
+            why = _first(own, "text_reason", "reason")
+            made = f"given.text as made_text, {f'given.{why}' if why else 'null'} as made_reason"
+            joined = f"(select pages.*, {made} from pages left join {_TABLE} as given on given.id = pages.id)"  # noqa: S608
+            if "text" in own:
+                return Written(joined, "made_text", "made_reason")
+        named = self.columns("pages")
+        return Written("pages", "text", _first(named, "text_reason")) if "text" in named else None
+
     # Contents.
 
     def content(self, url: str) -> Content:
@@ -181,6 +197,18 @@ class Crawl:
         their columns, as in `pages`.
         """
         return Texts(self, where, main=main)
+
+
+class Written(NamedTuple):
+    """Where texts were written."""
+
+    table: str  # in SQL: what has a row a fetch, with the columns of pages and of texts
+    text: str
+    reason: str  # the column that says why there is none; "" where nothing does
+
+
+def _first(names: list[str], *wanted: str) -> str:
+    return next((name for name in wanted if name in names), "")
 
 
 class Rows:
@@ -297,20 +325,18 @@ class Texts:
 
     @property
     def written(self) -> bool:
-        """Were they written by the stage `text`, or are they made now?"""
-        sealed, growing = self._crawl.files.parts(TEXTS)
-        return bool(sealed or growing)
+        """Were they written, by the stage `text` or by `weft text`, or are they made now?"""
+        return self._crawl.written_texts() is not None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        if self.written:
-            yield from self._rows()
-        else:
-            yield from self._made()
+        rows = self._rows()
+        yield from self._made() if rows is None else rows
 
     def batches(self, rows: int = _TEXTS) -> Iterator[pa.RecordBatch]:
         """Record batches of Arrow, of so many texts at most."""
-        if self.written:
-            yield from self._rows().batches(rows)
+        written = self._rows()
+        if written is not None:
+            yield from written.batches(rows)
             return
         import pyarrow as pa
 
@@ -328,20 +354,23 @@ class Texts:
         """The same as a reader, which knows its schema."""
         import pyarrow as pa
 
-        if self.written:
-            return self._rows().reader(rows)
+        written = self._rows()
+        if written is not None:
+            return written.reader(rows)
         return pa.RecordBatchReader.from_batches(text_schema(), self.batches(rows))
 
     def table(self) -> pa.Table:
         """All of them at once, as a table of Arrow: they must fit into memory."""
         return self.reader().read_all()
 
-    def _rows(self) -> Rows:
-        """The texts that were written, each with its page."""
+    def _rows(self) -> Rows | None:
+        """The texts that were written, each with its page; None where there are none."""
+        written = self._crawl.written_texts()
+        if written is None:
+            return None
         return self._crawl.query(
-            f"select pages.id, pages.url, pages.title, pages.language, texts.text from pages "  # noqa: S608
-            f"join {TEXTS.replace('-', '_')} as texts on texts.id = pages.id "
-            f"where pages.final and texts.text is not null and pages.id in (select id from pages where {self._where})"
+            f"select id, url, title, language, {written.text} as text from {written.table} "  # noqa: S608
+            f"where final and {written.text} is not null and id in (select id from pages where {self._where})"
         )
 
     def _made(self) -> Iterable[dict[str, Any]]:

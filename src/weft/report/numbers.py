@@ -20,7 +20,7 @@ from weft.config import SECTIONS, Settings
 from weft.errors import WeftError
 from weft.manage import is_running, managing
 from weft.model import FIRST_REQUISITE, Kind, Reason
-from weft.reading import TEXTS, Crawl
+from weft.reading import Crawl, Written
 from weft.version import __version__
 
 if TYPE_CHECKING:
@@ -423,18 +423,15 @@ def _setting(settings: Settings, name: str) -> Any:
 
 def _texts(crawl: Crawl, asked: _Asked, unknown: dict[str, str]) -> list[dict[str, Any]] | None:
     """Texts by media type, as in table 6 of P3: of how many contents there is one, and why of others there is none."""
-    table = TEXTS.replace("-", "_")
-    if table not in crawl.tables:
+    written = crawl.written_texts()
+    if written is None:
         unknown["texts"] = "no texts were made of the contents: neither had the crawl the stage, nor was weft text run"
         return None
-    names = {row[0] for row in asked.rows(f"describe {table}")}
-    why = next((name for name in ("reason", "failed", "failure", "outcome") if name in names), None)
-    reason = f"texts.{why}" if why else "null"
-    has = "texts.text is not null and texts.text <> ''" if "text" in names else "texts.id is not null"
     rows = asked.rows(
-        f"select type, count(*), count(*) filter ({has}), {reason} as why from "  # noqa: S608
-        "(select id, any_value(type) as type from fetched where page and worth in ('page', 'duplicate') "
-        f"group by id) as had left join {table} as texts on texts.id = had.id group by type, why order by type"
+        f"select type, count(*), count(*) filter (has), why from (select any_value(fetched.type) as type, "  # noqa: S608
+        f"bool_or(coalesce(texts.{written.text}, '') <> '') as has, any_value({_why(written)}) as why "
+        f"from fetched left join {written.table} as texts on texts.id = fetched.id and texts.final "
+        "where fetched.page and fetched.worth in ('page', 'duplicate') group by fetched.id) group by type, why"
     )
     found: dict[str | None, dict[str, Any]] = {}
     for media, many, good, said in rows:
@@ -444,6 +441,10 @@ def _texts(crawl: Crawl, asked: _Asked, unknown: dict[str, str]) -> list[dict[st
         if many > good:
             each["reasons"][said or "none"] = each["reasons"].get(said or "none", 0) + many - good
     return sorted(found.values(), key=lambda each: (-each["contents"], each["type"] or ""))
+
+
+def _why(written: Written) -> str:
+    return f"texts.{written.reason}" if written.reason else "null"
 
 
 def _graph(crawl: Crawl, unknown: dict[str, str]) -> dict[str, Any] | None:
