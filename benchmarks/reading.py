@@ -124,7 +124,7 @@ def run(pages: int, folder: Path) -> dict[str, Any]:
         found["cases"][name] = {
             "seconds": time.monotonic() - began,
             "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-            "megabytes": int(done.stdout) / 1024,
+            "megabytes": int(done.stdout) / 1024,  # and nothing else may be there
         }
     return found
 

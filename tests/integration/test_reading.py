@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import signal
 from collections import Counter
@@ -64,6 +65,19 @@ def test_open__says_what_it_gives() -> None:
         weft.open("nowhere")
 
 
+def test_documentation__shows_what_runs(crawled: tuple[Web, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """Every example of docs/reading.md, one after the other, on a crawl."""
+    web, out = crawled
+    text = (Path(__file__).parents[2] / "docs" / "reading.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(examples) >= 4
+    names: dict[str, object] = {}
+    for example in examples:
+        told = example.replace("crawls/first", str(out)).replace("https://www.example.org/", web.url(0))
+        exec(told, names)  # noqa: S102
+    assert capsys.readouterr().out.count("http://") > web.graph.pages
+
+
 def test_rows__are_those_of_the_files(crawled: tuple[Web, Path]) -> None:
     """As dictionaries, batches, a table and a relation: all rows, or those and the columns that are asked for."""
     _, out = crawled
@@ -93,6 +107,7 @@ def test_questions__are_answered_and_mistakes_explained(crawled: tuple[Web, Path
     opened = weft.open(out)
     (many,) = opened.sql("select count(*) from pages join urls using (id)").fetchall()[0]
     assert many == opened.pages(where="kind <> 'robots'").count()
+    assert opened.sql("select current_setting('enable_progress_bar')").fetchall() == [(False,)]  # it goes to stdout
     with pytest.raises(UsageError, match="there is no table words"):
         opened.table("words")
     with pytest.raises(UsageError, match="nonsense"):

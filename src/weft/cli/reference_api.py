@@ -134,7 +134,7 @@ def _signature(began: str, name: str, what: Any) -> list[str]:
     for parameter in signature.parameters.values():
         if parameter.name == "self":
             continue
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and "*" not in parameters:
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not any(each[0] == "*" for each in parameters):
             parameters.append("*")
         stars = _STARS.get(parameter.kind, "")
         default = "" if parameter.default is inspect.Parameter.empty else f" = {parameter.default!r}"

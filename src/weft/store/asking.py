@@ -100,6 +100,7 @@ def opened(files: CrawlFiles, folder: Path, memory: str = "") -> duckdb.DuckDBPy
         config["memory_limit"] = memory
     database = duckdb.connect(config=config)
     database.execute("set TimeZone = 'UTC'")
+    database.execute("set enable_progress_bar = false")  # it would stand among the rows, on standard output
     views = []
     allowed: list[str] = []
     own = [table for table in folders(files.out) if table.startswith("stage-")]
