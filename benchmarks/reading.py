@@ -60,7 +60,7 @@ def made(out: Path, pages: int, seed: int = 1) -> dict[str, int]:
             "final": np.ones(many, bool),
             "worker": np.zeros(many, np.int32),
             "status": status[some].astype(np.int16),
-            "reason": np.where(status[some] == 404, "status-4xx", None),
+            "reason": ["status-4xx" if each == 404 else None for each in status[some].tolist()],
             "fetched_at": times[some].astype("datetime64[us]"),
             "took": chance.lognormal(-2, 1, many).astype(np.float32),
             "detected_type": ["text/html"] * many,
