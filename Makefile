@@ -24,11 +24,11 @@ $(READY): pyproject.toml constraints.txt
 	@test "$$(cat $(VENV)/pip.status)" = 0 || { tail -20 $(VENV)/pip.log; exit 1; }
 	@touch $(READY)
 
-# pywb pins libraries that ours has newer, so the reader that checks our archives lives in a place of its own.
+# pywb pins libraries that ours has newer, so the readers that check our archives live in a place of their own.
 $(PYWB)/.ready: constraints-pywb.txt
 	@echo "setting up $(PYWB) (replay checks) …"
 	@$(PYTHON) -m venv $(PYWB)
-	@$(PYWB)/bin/$(PIP) -c constraints-pywb.txt pywb
+	@$(PYWB)/bin/$(PIP) -c constraints-pywb.txt pywb wacz
 	@touch $@
 
 $(BENCH): $(READY)

@@ -12,7 +12,13 @@ Ten lines run a crawl with an application of one's own:
 
     weft.crawl("https://example.org/", out="example", application=Titles(), contact="me@example.org", max_pages=100)
 
-`help(weft.crawl)`, `help(weft.Application)`, `help(weft.FetchedPage)` and `help(weft.Request)` say the rest.
+and two read what came of it, as rows, as Arrow or by SQL:
+
+    for page in weft.open("example").pages("url", "title", where="status = 200"):
+        print(page["url"], page["title"])
+
+`help(weft.crawl)`, `help(weft.Application)`, `help(weft.FetchedPage)`, `help(weft.Request)` and `help(weft.open)` say
+the rest.
 """
 
 from __future__ import annotations
@@ -27,19 +33,25 @@ if TYPE_CHECKING:
     from weft.engine.application import Application, FetchedPage, Request, Together
     from weft.model import Column
     from weft.parse.stage import ReadPage, Stage
+    from weft.reading import Content, Crawl, Rows, Texts, open  # noqa: A004  it is called weft.open
 
 __all__ = [
     "Application",
     "Column",
+    "Content",
+    "Crawl",
     "FetchedPage",
     "ReadPage",
     "Request",
+    "Rows",
     "Stage",
     "Summary",
+    "Texts",
     "Together",
     "__version__",
     "crawl",
     "crawl_async",
+    "open",
 ]
 
 _HOMES = {
@@ -53,6 +65,11 @@ _HOMES = {
     "Column": "weft.model",
     "ReadPage": "weft.parse.stage",
     "Stage": "weft.parse.stage",
+    "open": "weft.reading",
+    "Crawl": "weft.reading",
+    "Rows": "weft.reading",
+    "Content": "weft.reading",
+    "Texts": "weft.reading",
 }
 
 

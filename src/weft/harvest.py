@@ -36,9 +36,9 @@ _PARTS = pa.array([kind.name.lower() for kind in Kind if kind >= FIRST_REQUISITE
 _COLUMNS = ("id", "url", "kind", "status", "final", "fetched_at", "redirect")
 
 
-def build(crawl: Path) -> Stored:
-    """The graph of a crawl, also while it runs."""
-    files = CrawlFiles(crawl)
+def build(crawl: Path, files: CrawlFiles | None = None) -> Stored:
+    """The graph of a crawl, also while it runs; of its `files` as somebody sees them, if given."""
+    files = files or CrawlFiles(crawl)
     fetched = _read_pages(files)
     if not fetched.urls:
         raise UsageError("the graph is empty: no page was fetched", where=str(crawl), todo="let the crawl go on first")

@@ -63,6 +63,13 @@ _COMMANDS = (
         "Show the log of a crawl: time, result, bytes, seconds, kind, depth, attempt, URL, type, address, digest, via.",
     ),
     ("", "query", "query:query", "Ask the columns of a crawl in SQL."),
+    (
+        "",
+        "export",
+        "export:export",
+        "Write a crawl for other programs: as WACZ to be replayed, as JSON lines or CSV to be computed with.",
+    ),
+    ("", "report", "report:report", "Characterise a crawl: one HTML page with plots, or JSON."),
     ("", "audit", "audit:audit", "Hold every request against the rules of politeness, and list where one was broken."),
     ("", "simulate", "simulate:simulate", "Simulate crawls of a graph, one for each ordering, and compare them."),
     ("", "doctor", "doctor:doctor", "Look at what a crawl needs of this machine."),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv as comma_separated
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 from cyclopts import Parameter
 from rich.cells import cell_len, set_cell_size
 
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 100  # rows of a table
 _NARROW = 12  # characters that are left of a text at least
-_EXACT = 1 << 53  # whole numbers below this are the same in JavaScript
-_IDS = frozenset({"id", "via", "duplicate_of", "source", "target"})
 _CONTROLS = dict.fromkeys(
     [*range(32), *range(127, 160)], "\ufffd"
 )  # the title of a page may hold what steers terminals
@@ -47,6 +43,7 @@ def query(
         weft query crawls/first "select status, count(*) from pages group by all"
     """
     # Others do without DuckDB, and a list of commands should, too.
+    from weft.exporting.lines import write_csv, write_json
     from weft.store.asking import ask
     from weft.store.reading import CrawlFiles
 
@@ -54,31 +51,10 @@ def query(
         raise UsageError("both --json and --csv are given", todo="choose one of them")
     with tempfile.TemporaryDirectory(prefix="weft-query-") as folder:
         answer = ask(CrawlFiles(crawl), sql, Path(folder))
-        if json:
-            _print_json(answer)
-        elif csv:
-            _print_csv(answer)
+        if json or csv:
+            (write_json if json else write_csv)(answer.names, answer.rows, sys.stdout.buffer)
         else:
             _print_table(answer)
-
-
-def _print_json(answer: Answer) -> None:
-    for row in answer.rows:
-        named = zip(answer.names, row, strict=True)
-        safe = {name: str(value) if _needs_text(name, value) else value for name, value in named}
-        print(msgspec.json.encode(safe, enc_hook=str).decode())
-
-
-def _needs_text(name: str, value: Any) -> bool:
-    """Many readers of JSON keep no more than 53 bits of a number."""
-    return type(value) is int and (name in _IDS or not -_EXACT < value < _EXACT)
-
-
-def _print_csv(answer: Answer) -> None:
-    out = comma_separated.writer(sys.stdout, lineterminator="\n")
-    out.writerow(answer.names)
-    for row in answer.rows:
-        out.writerow([str(value).lower() if isinstance(value, bool) else value for value in row])
 
 
 def _print_table(answer: Answer) -> None:

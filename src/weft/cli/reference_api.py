@@ -81,11 +81,13 @@ def api_page(note: str) -> str:
         (
             "What `import weft` gives. `crawl` and `crawl_async` take every [setting](settings.md) as a keyword, with "
             "its type: `help(weft.crawl)` tells, and so do editors and type checkers. "
-            "[How to …](../how-to.md#crawl-from-python) has recipes."
+            "[How to …](../how-to.md#crawl-from-python) has recipes, and [reading](../reading.md) says how to read "
+            "what came of a crawl."
         ),
         "",
     ]
-    for name in ("crawl", "crawl_async", "Summary", "Application", "FetchedPage", "Request", "Together"):
+    crawling = ("crawl", "crawl_async", "Summary", "Application", "FetchedPage", "Request", "Together")
+    for name in (*crawling, "open", "Crawl", "Rows", "Content", "Texts"):
         lines += _api_entry(name, getattr(weft, name))
     return "\n".join(lines).rstrip() + "\n"
 
@@ -132,7 +134,7 @@ def _signature(began: str, name: str, what: Any) -> list[str]:
     for parameter in signature.parameters.values():
         if parameter.name == "self":
             continue
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and "*" not in parameters:
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not any(each[0] == "*" for each in parameters):
             parameters.append("*")
         stars = _STARS.get(parameter.kind, "")
         default = "" if parameter.default is inspect.Parameter.empty else f" = {parameter.default!r}"

@@ -37,14 +37,13 @@ def show(
     if json:
         print(msgspec.json.encode(ids_as_text(row)).decode())
         return
-    _, head, body = files.record(row)
-    if row["duplicate_of"]:
-        stored = (found for found in files.rows(row["duplicate_of"]) if found["digest"] == row["digest"])
-        body = files.record(next(stored)).body
     out = sys.stdout.buffer
     if headers:
-        out.write(head)
-    elif raw:
+        out.write(files.record(row).head)
+        out.flush()
+        return
+    _, head, body = files.content(row)
+    if raw:
         out.write(head + body)
     else:
         _, _, fields = parse_head(head.splitlines(keepends=True))

@@ -46,6 +46,8 @@ td.good { color: var(--good); font-weight: 600; } td.bad { color: var(--bad); fo
 td.faint { color: var(--faint); }
 figure { margin: 1.5rem 0; } figure svg { max-width: 100%; height: auto; color: var(--ink); }
 figure svg .paper { fill: none; } figcaption { color: var(--faint); }
+@media screen and (max-width: 40rem) { body { padding: 1rem; } figure { overflow-x: auto; }
+  figure svg { max-width: none; width: 36rem; } figcaption { position: sticky; left: 0; } }
 pre { background: var(--band); padding: .75rem; overflow-x: auto; }
 .warnings { border-left: .3rem solid var(--bad); padding: .25rem 1rem; background: var(--band); }
 @media print {

@@ -7,6 +7,7 @@ asked. A question can read these tables and nothing else, neither files nor the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -18,7 +19,7 @@ import pyarrow as pa
 from weft.errors import UsageError, WeftError
 from weft.store.columns import LINKS, PAGES, URLS
 from weft.store.files import owner_of
-from weft.store.reading import CrawlFiles, growing_rows
+from weft.store.reading import CrawlFiles
 from weft.store.sealed import folders
 from weft.store.superseded import column_for
 
@@ -41,20 +42,27 @@ class Answer(NamedTuple):
 
 def ask(files: CrawlFiles, sql: str, folder: Path) -> Answer:
     """Ask the columns of a crawl; what does not fit into memory meanwhile goes to a folder."""
-    try:
-        database = _opened(files, folder)
-        statements = database.extract_statements(sql)
-        if len(statements) != 1 or statements[0].type not in _ANSWERED:
-            raise UsageError("this is not one SELECT", todo='such as "select status, count(*) from pages group by all"')
-        batches = database.sql(sql).to_arrow_reader(_AT_ONCE)
-    except duckdb.Error as error:
-        raise _said(error) from error
-    schema = batches.schema
-    return Answer(schema.names, [_is_number(field.type) for field in schema], _rows(batches))
+    with asked():
+        batches = select(opened(files, folder), sql).to_arrow_reader(_AT_ONCE)
+    names, rows = rows_of(batches)
+    return Answer(names, [_is_number(field.type) for field in batches.schema], rows)
+
+
+def select(database: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyRelation:
+    """What a SELECT gives; anything else is refused."""
+    statements = database.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type not in _ANSWERED:
+        raise UsageError("this is not one SELECT", todo='such as "select status, count(*) from pages group by all"')
+    return database.sql(sql)
 
 
 def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def rows_of(batches: pa.RecordBatchReader) -> tuple[list[str], Iterator[list[Any]]]:
+    """The names and the rows of what is read: whole numbers exactly, times as text."""
+    return batches.schema.names, _rows(batches)
 
 
 def _rows(batches: pa.RecordBatchReader) -> Iterator[list[Any]]:
@@ -74,17 +82,32 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _opened(files: CrawlFiles, folder: Path) -> duckdb.DuckDBPyConnection:
-    """A database with a view of each table."""
-    database = duckdb.connect(config={"temp_directory": str(folder)})
+@contextmanager
+def asked() -> Iterator[None]:
+    """What DuckDB has to say is an error of ours."""
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException) as error:
+        raise _said(error) from error
+
+
+def opened(files: CrawlFiles, folder: Path, memory: str = "") -> duckdb.DuckDBPyConnection:
+    """A database with a view of each table, as they are now; it takes so much memory at most, the rest of what it needs
+    goes to a folder.
+    """
+    config: dict[str, Any] = {"temp_directory": str(folder)}
+    if memory:
+        config["memory_limit"] = memory
+    database = duckdb.connect(config=config)
     database.execute("set TimeZone = 'UTC'")
+    database.execute("set enable_progress_bar = false")  # it would stand among the rows, on standard output
     views = []
     allowed: list[str] = []
     own = [table for table in folders(files.out) if table.startswith("stage-")]
     for table in (*_TABLES, *own):
         # A part that is sealed from here on is read here, where it grew or where it is then, and not by DuckDB.
         sealed, growing = files.parts(table)
-        rows = [batch for path in growing for batch in growing_rows(path)]
+        rows = [batch for path in growing for batch in files.growing(path)]
         schema = rows[0].schema if rows else _TABLES.get(table, _NO_ROWS)
         name = table.replace("-", "_")
         database.register(f"growing_{name}", pa.Table.from_batches(rows, schema))

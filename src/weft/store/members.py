@@ -1,4 +1,5 @@
-"""Records out of volumes, wherever these are. In: a volume's name, a place and a length. Out: what stands there.
+"""Records out of volumes, and volumes, wherever these are. In: a volume's name, a place and a length. Out: what stands
+there.
 
 A volume is in one of the crawl's directories, open or sealed, or in an object store, of which no more is read than the
 record. It may be sealed, moved or uploaded while we look.
@@ -12,8 +13,11 @@ from pathlib import Path
 
 from weft.errors import WeftError
 from weft.store.files import OPEN
+from weft.store.gathering import waiting_volumes
 from weft.store.places import VOLUMES, places_of
 from weft.store.stored import Stored, stored_volumes
+
+_READ = 1 << 20  # bytes at a time
 
 
 class Volumes:
@@ -49,6 +53,30 @@ class Volumes:
             except zlib.error as error:
                 raise _unreadable(error, f"{stored.url}, offset {offset}") from error
         raise _unreadable(said or FileNotFoundError("there is no such volume"), f"{where}, offset {offset}") from said
+
+    def sealed(self) -> dict[str, int]:
+        """The volumes that are sealed, by their names: how long each is."""
+        found = {each.name.rpartition("/")[2]: each.length for each in waiting_volumes(self._out)}
+        found |= {name.rpartition("/")[2]: each.length for name, each in stored_volumes(self._out).items()}
+        return dict(sorted(found.items()))
+
+    def chunks(self, volume: str) -> Iterator[bytes]:
+        """A sealed volume, from its beginning to its end."""
+        for path in places_of(self._out, f"{VOLUMES}/{volume}"):
+            try:
+                with path.open("rb", buffering=0) as file:
+                    while data := file.read(_READ):
+                        yield data
+            except FileNotFoundError:  # it is elsewhere, or was uploaded in this moment
+                continue
+            return
+        stored = self._in_store(volume)
+        if stored is None:
+            where = str(self._out / VOLUMES / volume)
+            raise WeftError("there is no such volume", where=where, todo="see what `weft repair --check` says")
+        from weft.store.objects import chunks  # where one is needed only
+
+        yield from chunks(stored.url)
 
     def _local(self, volume: str) -> Iterator[Path]:
         """Where it may be; twice, because it may be sealed while we look."""

@@ -102,6 +102,14 @@ def read_range(url: str, offset: int, length: int) -> bytes:
         return bytes(obstore.get_range(store, key, start=offset, length=length))
 
 
+def chunks(url: str) -> Iterator[bytes]:
+    """An object, from its beginning to its end."""
+    store, key = _opened(url)
+    with _asking(url):
+        for chunk in obstore.get(store, key).stream(min_chunk_size=_READ):
+            yield bytes(chunk)
+
+
 def checksum_of(url: str) -> tuple[int, int] | None:
     """Read an object: its length and its checksum; None where there is none."""
     store, key = _opened(url)

@@ -1,13 +1,16 @@
 """A crawl's directory read back, also while the crawl runs. In: a URL, or an id. Out: its rows, its records, who links
 to it.
 
+Rows that are not committed yet are seen, too, a second early; whoever must not see them says how far each open part is
+committed.
+
 Ids are made for joins. Two URLs can have the same, and somebody can have made them so: where a person asks for a URL,
 its text is compared, and what has no more than an id is answered with every URL that has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +21,7 @@ from pyarrow import ipc
 
 from weft.errors import UsageError, WeftError, no_crawl
 from weft.store.columns import IDS, read_batches
-from weft.store.files import OPEN, owner_of, sealed_as
+from weft.store.files import OPEN, Mark, owner_of, sealed_as
 from weft.store.members import Volumes
 from weft.store.superseded import column_for, counting, superseded
 from weft.urls import fingerprint, signed
@@ -41,17 +44,20 @@ class Linked(NamedTuple):
 
 
 _Read = Callable[[Path, Sequence[str] | None], Iterator[pa.RecordBatch]]
+Committed = Callable[[], Mapping[str, Mark]]
+"""How far open files are committed, by the names that commits know them by; asked whenever something is read."""
 _TOLD = ("id", "commit", "final")
 
 
 class CrawlFiles:
     """The files of a crawl, for who reads them, also while it runs. It writes nothing and keeps no file open."""
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, committed: Committed | None = None) -> None:
         if not (out / "crawl.toml").exists():
             raise no_crawl(str(out))
         self.out = out
-        self._volumes = Volumes(out)
+        self._committed = committed
+        self.volumes = Volumes(out)
         self.counts_until = superseded(out)  # by worker, of some: the last commit whose rows count
         self._gone: dict[int, pa.Array] = {}
 
@@ -83,11 +89,25 @@ class CrawlFiles:
 
     def record(self, row: dict[str, Any]) -> Record:
         """The record that a row of `pages` names."""
-        data = self._volumes.member(row["volume"], row["offset"], row["length"])
+        data = self.volumes.member(row["volume"], row["offset"], row["length"])
         warc, _, block = data.partition(b"\r\n\r\n")
         fields = (line.partition(": ") for line in warc.decode().split("\r\n")[1:])
         head, gap, body = block[:-4].partition(b"\r\n\r\n")
         return Record({name: value for name, _, value in fields}, head + gap, body)
+
+    def content(self, row: dict[str, Any]) -> Record:
+        """The record that a row of `pages` names, with its content: a duplicate's is where it was stored first."""
+        record = self.record(row)
+        if not row["duplicate_of"]:
+            return record
+        for found in self.rows(row["duplicate_of"]):
+            if found["digest"] == row["digest"] and not found["duplicate_of"] and found["volume"] is not None:
+                return record._replace(body=self.record(found).body)
+        raise WeftError(
+            f"the content of {row['url']} was stored under another URL, which is not among the pages of this crawl",
+            where=str(self.out),
+            todo="weft show --headers shows what there is",
+        )
 
     def batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of a table, or some columns of them, as far as the table has them; also while the crawl runs."""
@@ -95,7 +115,18 @@ class CrawlFiles:
         for path in sealed:
             yield from self._counted(table, path, columns, _sealed)
         for path in growing:
-            yield from self._counted(table, path, columns, growing_rows)
+            yield from self._counted(table, path, columns, self.growing)
+
+    def growing(self, path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows of a part that still grew when it was listed, as far as they are there for whoever reads."""
+        if self._committed is None:
+            yield from growing_rows(path, columns)
+            return
+        mark = self._committed().get(f"{path.parent.name}/{path.name.removesuffix(OPEN)}")
+        if mark is not None:
+            yield from growing_rows(path, columns, mark.length)
+        elif _final(path).exists():  # it was sealed meanwhile
+            yield from _sealed(_final(path), columns)
 
     def _counted(self, table: str, path: Path, columns: Sequence[str] | None, read: _Read) -> Iterator[pa.RecordBatch]:
         """The rows of a part that count."""
@@ -114,7 +145,7 @@ class CrawlFiles:
         if worker not in self._gone:
             until, counts, others = self.counts_until[worker], set[int](), set[int]()
             for path in (path for some in self.parts("pages") for path in some if owner_of(path) == worker):
-                read = _sealed if path.suffix == ".parquet" else growing_rows
+                read = _sealed if path.suffix == ".parquet" else self.growing
                 for batch in read(path, ("id", "commit", "final")):
                     for page, commit, final in zip(*(batch[name].to_pylist() for name in _TOLD), strict=True):
                         if commit > until:
@@ -136,10 +167,13 @@ def _final(growing: Path) -> Path:
     return sealed_as(growing.with_name(growing.name.removesuffix(OPEN)))
 
 
-def growing_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of a part that still grew when it was listed."""
+def growing_rows(
+    path: Path, columns: Sequence[str] | None = None, length: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a part that still grew when it was listed; those in its first bytes, if a length is given."""
     try:
-        with ipc.open_stream(pa.OSFile(str(path), "rb")) as reader:
+        file = pa.OSFile(str(path), "rb")
+        with ipc.open_stream(file if length is None else file.read_buffer(length)) as reader:
             _check(path, reader.schema)
             for batch in read_batches(reader):
                 yield batch if columns is None else batch.select(_known(columns, batch.schema))

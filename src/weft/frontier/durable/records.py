@@ -132,7 +132,7 @@ def read_head(file: int, path: Path) -> tuple[LogHead, int] | None:
     """
     found = head_of_any(file)
     if found is None:
-        if _record_at(file, 0, os.fstat(file).st_size) is not None:
+        if record_at(file, 0, os.fstat(file).st_size) is not None:
             check_version(1, path)
         return None
     head, begin, version = found
@@ -173,14 +173,25 @@ def whole(file: int, at: int = 0) -> Iterator[Whole]:
     """The records from a place on, up to the first that is not whole."""
     size = os.fstat(file).st_size
     while at < size:
-        found = _record_at(file, at, size)
+        found = record_at(file, at, size)
         if found is None:
             return
         yield found
         at = found.end
 
 
-def _record_at(file: int, at: int, size: int) -> Whole | None:
+def places(file: int, at: int, size: int) -> Iterator[int]:
+    """Where the records from a place on begin, by their lengths alone; the last one need not be whole."""
+    while at < size:
+        head = os.pread(file, HEAD.size, at)
+        if len(head) < HEAD.size or head[: len(MAGIC)] != MAGIC:
+            return
+        yield at
+        at += HEAD.size + HEAD.unpack(head)[2]
+
+
+def record_at(file: int, at: int, size: int) -> Whole | None:
+    """The record that begins at a place; None where it is not whole."""
     head = os.pread(file, HEAD.size, at)
     if len(head) < HEAD.size:
         return None
@@ -198,7 +209,7 @@ def behind(file: int, at: int) -> Iterator[Whole]:
     size = os.fstat(file).st_size
     while 0 <= at < size:
         at = _next_magic(file, at + 1, size)
-        if at >= 0 and (found := _record_at(file, at, size)) is not None:
+        if at >= 0 and (found := record_at(file, at, size)) is not None:
             yield found
             at = found.end
             for record in whole(file, at):
