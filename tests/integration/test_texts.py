@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from fastwarc.warc import ArchiveIterator as FastIterator
 from fastwarc.warc import WarcRecordType
 from tests import documents
+from tests.commands import weft
 from tests.crawling import rows
 from tests.small_site import Answer, SmallSite, links, small_site
 from warcio.archiveiterator import ArchiveIterator
 
 from weft.app import Summary, run
+from weft.clock import SystemClock
 from weft.config import Settings
 from weft.directory import Plan
 from weft.parse import apart
+from weft.stages.language import Languages
+from weft.stages.text import Texts
+from weft.texts import _Parts, make_texts
 
 NAMES = (*documents.SOUND, "doc", "broken", "deep", "page", "again")
 
@@ -42,9 +49,10 @@ def collect(site: SmallSite, out: Path, **changes: Any) -> Summary:
     return run(Plan(seeds=[site.url()], out=out, settings=settings))
 
 
-def texts(out: Path, what: str) -> dict[str, Any]:
+def texts(out: Path, what: str, where: str = "true") -> dict[str, Any]:
     """What the columns say, by name of the document."""
-    return {url.rpartition("/")[2]: values for url, *values in rows(out, f"url, {what}", "final and kind <> 'robots'")}
+    found = rows(out, f"url, {what}", f"final and kind <> 'robots' and {where}")
+    return {url.rpartition("/")[2]: values for url, *values in found}
 
 
 def test_text__of_every_format_is_in_the_columns(site: SmallSite, tmp_path: Path) -> None:
@@ -53,7 +61,6 @@ def test_text__of_every_format_is_in_the_columns(site: SmallSite, tmp_path: Path
     assert (summary.pending, summary.counts.faults) == (0, 0)
     found = texts(
         tmp_path / "crawl",
-        site,
         "text, whole_text, text_characters, text_words, text_format, text_reason, text_signs, reason",
     )
     assert set(found) == {*NAMES, ""}
@@ -101,6 +108,74 @@ def test_conversion_records__are_read_by_warcio_and_fastwarc(site: SmallSite, tm
     assert sorted(again) == sorted(converted)
     lines = next((out / "volumes").glob("*.cdxj")).read_text().splitlines()
     assert not [line for line in lines if '"text/plain; charset' in line]
+
+
+def test_texts__made_afterwards_are_those_of_the_stage(site: SmallSite, tmp_path: Path) -> None:
+    """In a table, and as conversion records that refer to the crawl's own; a second run finds nothing to do."""
+    out, made = tmp_path / "crawl", tmp_path / "made"
+    collect(site, out, text="both")
+    expected = texts(out, "text, whole_text, text_words, text_format, text_reason, text_signs", "duplicate_of = 0")
+    report = json.loads(weft("text", out, "--out", made, "--text", "both", "--text-as", "both", "--json"))
+    assert (report["new"], report["duplicates"]) == (len(expected), 1)
+    asked = "select url, text, whole_text, text_words, text_format, text_reason, text_signs from "
+    found = duckdb.sql(f"{asked} '{made}/*.parquet'").fetchall()
+    assert {url.rpartition("/")[2]: values for url, *values in found} == expected
+    assert report["formats"]["docx"] == report["formats"]["docx"] | {
+        "contents": 2,
+        "extracted": 1,
+        "reasons": {"broken": 1},
+    }
+    assert report["formats"]["doc"]["reasons"] == {"no-extractor": 1}
+    with next((out / "volumes").glob("*.warc.gz")).open("rb") as file:
+        stored = {
+            record.rec_headers["WARC-Record-ID"]: record.rec_headers["WARC-Target-URI"]
+            for record in ArchiveIterator(file)
+            if record.rec_type == "response"
+        }
+    with next(made.glob("*.warc.gz")).open("rb") as file:
+        records = [
+            (record.rec_headers["WARC-Target-URI"], record.content_stream().read().decode())
+            for record in ArchiveIterator(file, check_digests=True)
+            if record.rec_type == "conversion"
+            and stored[record.rec_headers["WARC-Refers-To"]] == record.rec_headers["WARC-Target-URI"]
+        ]
+    assert {url.rpartition("/")[2]: text for url, text in records} == {
+        name: values[1] for name, values in expected.items() if values[1]
+    }
+    again = json.loads(weft("text", out, "--out", made, "--text", "both", "--text-as", "both", "--json"))
+    assert again == report | {"new": 0}
+    assert "other settings" in weft("text", out, "--out", made, code=2)
+    assert "no-extractor 1" in weft("text", out, "--out", made, "--text", "both", "--text-as", "both")
+
+
+def test_texts__go_on_where_a_run_was_ended(site: SmallSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has columns is done, and no content has two texts; a WARC file without its columns is written anew."""
+    out = tmp_path / "crawl"
+    collect(site, out)
+    monkeypatch.setattr("weft.texts._ROWS", 5)
+    usual, times = _Parts.flush, 0
+
+    def failing(self: _Parts) -> None:
+        nonlocal times
+        times += 1
+        if times == 3:
+            raise KeyboardInterrupt
+        usual(self)
+
+    monkeypatch.setattr(_Parts, "flush", failing)
+    settings = Texts(text="main", text_as="both")
+    with pytest.raises(KeyboardInterrupt):
+        make_texts(out, None, settings, Languages(), SystemClock())
+    folder = out / "texts"
+    assert len(list(folder.glob("*.parquet"))) == 2
+    (folder / "part-00003.warc.gz").write_bytes(b"cut off")
+    monkeypatch.setattr(_Parts, "flush", usual)
+    report = make_texts(out, None, settings, Languages(detect_language=False), SystemClock())
+    found = duckdb.sql(f"from '{folder}/*.parquet' select url").fetchall()
+    assert len(found) == len(set(found)) == report.contents == report.new + 10
+    assert len(found) == len(texts(out, "url", "duplicate_of = 0"))
+    with (folder / "part-00003.warc.gz").open("rb") as file:
+        assert any(record.rec_type == "conversion" for record in ArchiveIterator(file))
 
 
 def test_text__that_hangs_its_reader_has_a_reason_and_is_no_fault(

@@ -93,6 +93,10 @@ class ReadPage:
         """What stages found out about it so far, by the names of their columns."""
         return self._columns
 
+    def with_columns(self, columns: Mapping[str, Any]) -> ReadPage:
+        """The same page, with what stages found out about it."""
+        return ReadPage(self._turn, self._page, self._parsed, self._parser, columns)
+
     # Properties that stand on cached ones: `help` shows these only.
 
     @property

@@ -29,9 +29,20 @@ _PARTS = {
 _MARKS = {name: mark for mark, names in _PARTS.items() for name in names.split()}
 _HIDDEN = "script style title template iframe noembed noframes xmp textarea svg math"
 _VOID = frozenset(re.findall(r"\w+", "area base br col embed hr img input link meta param source track wbr"))
-_CLOSED_BY_ITSELF = frozenset(re.findall(r"\w+", "p li dt dd tr td th option thead tbody"))
+_CLOSES = {  # what ends where another begins, without a tag of its own
+    "p": "p",
+    "li": "p li",
+    "dt": "p dt dd",
+    "dd": "p dt dd",
+    "td": "p td th",
+    "th": "p td th",
+    "tr": "p td th tr",
+    "tbody": "p td th tr thead tbody",
+    "option": "option",
+}
+_CLOSED = {name: frozenset(others.split()) for name, others in _CLOSES.items()}
 
-_tag = re.compile(r"(/?)([a-zA-Z][^\s/>]*)(?:[^\"'>]|\"[^\"]*\"|'[^']*')*+>")
+_tag = re.compile(r"(/?)([a-zA-Z][^\s/>]*)(?:[^\"'>]++|\"[^\"]*\"|'[^']*')*+>")
 _name = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _blanks = re.compile(r"[ \t\r\n\f\v]+")
 _breaks = re.compile("[ \x03]*(?:([\x01])|([\x02])|\x03)[ \x01\x02\x03]*")
@@ -123,8 +134,9 @@ def _weight(page: str) -> int:
                 if last == name:
                     break
         elif name not in _VOID:
-            if name in _CLOSED_BY_ITSELF and above and above[-1] == name:
-                continue
+            if (closed := _CLOSED.get(name)) is not None:
+                while above and above[-1] in closed:
+                    times[above.pop()] -= 1
             above.append(name)
             times[name] = times.get(name, 0) + 1
             weight += len(above)

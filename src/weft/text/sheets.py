@@ -141,6 +141,10 @@ def _read_old(body: bytes, _charset: str, into: Gathering) -> None:
         raise Stopped(Why.ENCRYPTED) from error
     except (python_calamine.CalamineError, python_calamine.XmlError, python_calamine.ZipError) as error:
         raise Stopped(Why.BROKEN) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of Rust, and no Exception
+            raise
+        raise Stopped(Why.BROKEN) from error
 
 
 def _written(cell: object) -> str:

@@ -19,9 +19,9 @@ _ENCRYPTED = 1  # in the flags of a member
 class Archive:
     """A zip archive in memory."""
 
-    def __init__(self, body: bytes, into: Gathering, most: int = MOST_EXPANDED) -> None:
+    def __init__(self, body: bytes, into: Gathering, most: int | None = None) -> None:
         self._into = into
-        self._left = most
+        self._left = MOST_EXPANDED if most is None else most
         try:
             self._file = zipfile.ZipFile(io.BytesIO(body))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
