@@ -12,6 +12,7 @@ import io
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,7 +82,7 @@ def _made() -> list[Content]:
         "html": documents.html, "plain": documents.plain, "pdf": documents.pdf, "rtf": documents.rtf,
         "docx": documents.docx, "xlsx": documents.xlsx, "pptx": documents.pptx, "xls": documents.xls,
         "mail": documents.mail, "epub": documents.epub,
-        **{name: lambda some, name=name: documents.opendocument(name, some) for name in ("odt", "ods", "odp")},
+        **{name: partial(documents.opendocument, name) for name in ("odt", "ods", "odp")},
     }  # fmt: skip
     found = []
     for name, make in makers.items():
@@ -167,17 +168,17 @@ def run() -> dict[str, Any]:
     second = _second()
     found: dict[str, dict[str, Any]] = {}
     for content in contents:
-        ours, took = _timed(lambda each=content: extract(each.body, each.type, each.charset, LIMITS))
+        ours, took = _timed(partial(extract, content.body, content.type, content.charset, LIMITS))
         name = ours.format or content.type
         of = found.setdefault(f"{name} {content.source}", _row(name, content.source, "weft"))
         _add(of, content, took, bool(ours.text), "" if ours.reason is None else ours.reason.value)
         if ours.format == "html":
-            main, took = _timed(lambda each=content: extract(each.body, each.type, each.charset, LIMITS, "main"))
+            main, took = _timed(partial(extract, content.body, content.type, content.charset, LIMITS, "main"))
             of = found.setdefault(f"html {content.source} main", _row("html", content.source, "weft, main text"))
             _add(of, content, took, bool(main.text), "" if main.reason is None else main.reason.value)
         for kind, (library, read) in second.items():
             if kind.strip() == ours.format:
-                theirs, took, raised = _try(lambda read=read, each=content: read(each))
+                theirs, took, raised = _try(partial(read, content))
                 of = found.setdefault(f"{name} {content.source} {library}", _row(name, content.source, library))
                 _add(of, content, took, bool(theirs.strip()), raised or ("" if theirs.strip() else "no-text"))
                 same, every = _agree(ours.text, theirs)

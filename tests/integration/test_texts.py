@@ -118,7 +118,7 @@ def test_texts__made_afterwards_are_those_of_the_stage(site: SmallSite, tmp_path
     report = json.loads(weft("text", out, "--out", made, "--text", "both", "--text-as", "both", "--json"))
     assert (report["new"], report["duplicates"]) == (len(expected), 1)
     asked = "select url, text, whole_text, text_words, text_format, text_reason, text_signs from "
-    found = duckdb.sql(f"{asked} '{made}/*.parquet'").fetchall()
+    found = duckdb.execute(f"{asked} '{made}/*.parquet'").fetchall()
     assert {url.rpartition("/")[2]: values for url, *values in found} == expected
     assert report["formats"]["docx"] == report["formats"]["docx"] | {
         "contents": 2,
@@ -171,7 +171,7 @@ def test_texts__go_on_where_a_run_was_ended(site: SmallSite, tmp_path: Path, mon
     (folder / "part-00003.warc.gz").write_bytes(b"cut off")
     monkeypatch.setattr(_Parts, "flush", usual)
     report = make_texts(out, None, settings, Languages(detect_language=False), SystemClock())
-    found = duckdb.sql(f"from '{folder}/*.parquet' select url").fetchall()
+    found = duckdb.execute(f"from '{folder}/*.parquet' select url").fetchall()
     assert len(found) == len(set(found)) == report.contents == report.new + 10
     assert len(found) == len(texts(out, "url", "duplicate_of = 0"))
     with (folder / "part-00003.warc.gz").open("rb") as file:

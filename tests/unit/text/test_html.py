@@ -53,7 +53,7 @@ def test_whole_text__takes_time_linear_in_the_length_of_a_page(bit: str) -> None
 
 
 def test_main_text__leaves_menus_out_and_gives_up_on_what_is_nested_too_deep() -> None:
-    """A page of five kilobytes could take seconds, and one of a hundred hours."""
+    """Time grows with the square of the depth."""
     page = "<nav><a href=/>Menu</a></nav><main><p>Words of the page, which are its own.</p></main><footer>Foot</footer>"
     assert main_text(page) == "Words of the page, which are its own."
     assert main_text("<div>" * 5_000) is None
