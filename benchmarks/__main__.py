@@ -25,6 +25,7 @@ from benchmarks import (
     frontier_memory,
     frontier_shared,
     frontier_worker,
+    language,
     million,
     modern,
     orderings,
@@ -39,6 +40,7 @@ from benchmarks import (
     temporal_reading,
     temporal_sites,
     testbed,
+    text,
     workers,
 )
 
@@ -113,6 +115,16 @@ PARTS = {
         "what the testbed serves, to wrk where that is there and to a client of its own",
         testbed.run,
         testbed.show,
+    ),
+    "text": Part(
+        "texts by format, on real contents and on files made here: extracted, why not, ms and MB, beside others",
+        text.run,
+        text.show,
+    ),
+    "language": Part(
+        "languages of texts of 100 and of 1,000 characters: how many are right, by four libraries",
+        language.run,
+        language.show,
     ),
     "simulate": Part(
         "simulations of 1 and of 3.5 million pages, on one core",

@@ -70,6 +70,7 @@ _OURS = (
     "damaged",
     ".repair",
     "stage-*",
+    "texts",
 )
 
 

@@ -219,6 +219,20 @@ class Keywords(TypedDict, total=False):
 
     stage: list[str] | tuple[str, ...]
     """Further stages of your own, which look at each page, as module:NAME."""
+    text: Literal["no", "main", "whole", "both"]
+    """Keep the text of pages: the main one, without menus and the like, the whole one, or both; of formats other
+    than HTML it is the whole one. Which formats are collected at all is said by `types`."""
+    text_as: Literal["columns", "warc", "both"]
+    """Where texts are kept: as columns of `pages`, as conversion records in the volumes, or both."""
+    text_bytes: int
+    """What is kept of a text, in UTF-8."""
+    text_seconds: float
+    """How long a text may take; what was read until then is kept."""
+    text_types: list[str] | tuple[str, ...]
+    """The types of which texts are kept, as for `types`: pdf, text/* …."""
+    detect_language: bool
+    """Find out which language the text of a page is in; with `text`, also of other formats than HTML and plain
+    text."""
 
     # Storing.
 

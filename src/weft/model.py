@@ -228,6 +228,8 @@ class Filled(msgspec.Struct, frozen=True):
 
     values: dict[str, Any] = {}  # by column
     rows: list[tuple[Any, ...]] = []  # of its table, in the order of its columns; the id of the page is put before them
+    conversion: str = ""  # the column whose text is also written as a conversion record, behind the page's own
+    unwritten: tuple[str, ...] = ()  # columns that are for later stages and applications, and stay null in the row
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):

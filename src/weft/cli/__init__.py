@@ -70,6 +70,12 @@ _COMMANDS = (
         "Write a crawl for other programs: as WACZ to be replayed, as JSON lines or CSV to be computed with.",
     ),
     ("", "report", "report:report", "Characterise a crawl: one HTML page with plots, or JSON."),
+    (
+        "",
+        "text",
+        "text:text",
+        "Make texts of what a crawl has stored, in the formats that can be read, and say what came of each.",
+    ),
     ("", "audit", "audit:audit", "Hold every request against the rules of politeness, and list where one was broken."),
     ("", "simulate", "simulate:simulate", "Simulate crawls of a graph, one for each ordering, and compare them."),
     ("", "doctor", "doctor:doctor", "Look at what a crawl needs of this machine."),

@@ -127,8 +127,19 @@ class Conclusion:
             outcome = msgspec.structs.replace(outcome, reason=outcome.reason or Reason.STAGE)
         for checked in staged.tables:
             wires.store.note_rows(checked)
-        dropped, values = self._dropped, staged.values
-        write_down(wires, visit, outcome, links, closed_at=closed_at, dropped=dropped, staged=values)
+        values = staged.values
+        if staged.unwritten:
+            values = {name: value for name, value in values.items() if name not in staged.unwritten}
+        write_down(
+            wires,
+            visit,
+            outcome,
+            links,
+            closed_at=closed_at,
+            dropped=self._dropped,
+            staged=values,
+            conversion=staged.conversion,
+        )
 
     def not_reached(self, visit: Visit, outcome: Outcome | None, reason: Reason) -> None:
         """A site could not be reached, or may not be: conclude its turn, if there is one, and what others wanted from

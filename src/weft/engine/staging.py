@@ -25,13 +25,15 @@ class Staged(NamedTuple):
     values: dict[str, Any]
     tables: list[Checked]
     whole: bool  # no stage failed
+    conversion: str = ""  # a text to be written as a record of its own
+    unwritten: frozenset[str] = frozenset()  # columns that stay null in the row
 
 
 async def run_stages(wires: Wires, turn: Turn, page: Page, parsed: Parsed) -> Staged:
     """Have every stage look at a page that was read."""
     values: dict[str, Any] = {}
     tables: list[Checked] = []
-    whole = True
+    whole, conversion, unwritten = True, "", frozenset[str]()
     suspect = turn.id in wires.marker.suspects
     for number, stage in enumerate(wires.stages.stages):
         try:
@@ -45,9 +47,12 @@ async def run_stages(wires: Wires, turn: Turn, page: Page, parsed: Parsed) -> St
             whole = False
             continue
         values |= checked.values
+        unwritten = unwritten.union(found.unwritten)
+        if found.conversion:
+            conversion = values[found.conversion] or ""
         if checked.batch is not None:
             tables.append(checked)
-    return Staged(values, tables, whole)
+    return Staged(values, tables, whole, conversion, unwritten)
 
 
 def _run(wires: Wires, number: int, turn: Turn, page: Page, parsed: Parsed, values: dict[str, Any]) -> Filled:
@@ -64,5 +69,8 @@ async def _run_apart(
     asking: Ask[Filled | Failed] = Ask(partial(wires.apart.run, number, turn, page, parsed, dict(values)))
     answer = await asking
     if isinstance(answer, Failed):
+        ended = wires.stages.stages[number].ended
+        if answer.ended and ended is not None:
+            return Filled(dict(ended))
         raise RemoteError(answer.error, answer.trace)
     return answer

@@ -25,9 +25,11 @@ def write_down(
     closed_at: float | None = None,
     dropped: str = "",
     staged: dict[str, Any] | None = None,
+    conversion: str = "",
 ) -> None:
     """Write an outcome down: in the volume when it is final and there is an answer that may be kept, as a row in any
-    case. `dropped` says why it may not, where that is known already; `staged` is what stages found out.
+    case. `dropped` says why it may not, where that is known already; `staged` is what stages found out, and
+    `conversion` a text that one of them made of it.
 
     Where the connection is closed behind it, how long the site rests is decided here, and stands in the row.
     """
@@ -41,7 +43,8 @@ def write_down(
     elif wires.obey_noarchive and outcome.turn.kind != _ROBOTS and asks_not_to_be_kept(robots):
         dropped = _NOARCHIVE
     elif not dropped:
-        stored = wires.store.archive(outcome.turn, discreet(page) if wires.asker.guarded else page, cut=outcome.cut)
+        kept = discreet(page) if wires.asker.guarded else page
+        stored = wires.store.archive(outcome.turn, kept, cut=outcome.cut, conversion=conversion)
         if page.status == _OK and outcome.turn.kind < _MAP:
             copy = stored.duplicate_of not in (0, outcome.turn.id)  # a page that is as it was is no copy
             wires.frontier.sites.note_content(visit.site, copy=copy)

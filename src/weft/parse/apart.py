@@ -66,6 +66,7 @@ class Failed(msgspec.Struct, frozen=True):
 
     error: str  # in one line
     trace: str = ""
+    ended: bool = False  # it took too long or too much memory, or ended its process
 
 
 class _Looked(msgspec.Struct, frozen=True):
@@ -181,7 +182,8 @@ class Apart:
             return
         task = self._waiting[0].task
         if isinstance(task, _Stage):
-            self._answer(Failed(f"it took more than {self._seconds:g} s, too much memory, or ended its process"))
+            said = f"it took more than {self._seconds:g} s, too much memory, or ended its process"
+            self._answer(Failed(said, ended=True))
         else:
             self._answer(Parsed("", "", "", "", task.page.url, [], [], follow=False, reason=reason))
 

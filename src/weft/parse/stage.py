@@ -79,9 +79,23 @@ class ReadPage:
         return self._parsed.language
 
     @property
+    def link_count(self) -> int:
+        """How many links it has, also of those that are not followed."""
+        return len(self._parsed.links) + len(self._parsed.nofollow) + self._parsed.left_out
+
+    @property
+    def charset(self) -> str:
+        """The charset of its text, "" where it is no text."""
+        return self._parsed.charset
+
+    @property
     def columns(self) -> Mapping[str, Any]:
         """What stages found out about it so far, by the names of their columns."""
         return self._columns
+
+    def with_columns(self, columns: Mapping[str, Any]) -> ReadPage:
+        """The same page, with what stages found out about it."""
+        return ReadPage(self._turn, self._page, self._parsed, self._parser, columns)
 
     # Properties that stand on cached ones: `help` shows these only.
 
@@ -135,6 +149,7 @@ class Stage:
     columns: tuple[Column, ...] = ()  # of `pages`
     table: tuple[Column, ...] = ()  # its own one, behind the id of the page
     apart: bool = False  # in a process with limits
+    ended: Mapping[str, Any] | None = None  # what it says of a page that ended that process; None: that is a fault
     settings: type | None = None  # a section of settings: each is a setting of the crawl, under [stages]
     make: Callable[[Any], Run] | None = None  # what looks at a page under these settings, in place of `run`
     wanted: Callable[[Any], bool] = lambda _settings: True  # under these settings, does it run at all?

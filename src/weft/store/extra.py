@@ -65,6 +65,11 @@ def _field(column: Column) -> pa.Field:
     return pa.field(column.name, pa.type_for_alias(column.type), metadata={"doc": column.doc})
 
 
+def fields_of(columns: Sequence[Column]) -> list[pa.Field]:
+    """Columns as Arrow has them."""
+    return [_field(column) for column in columns]
+
+
 def _schema(columns: Sequence[Column]) -> pa.Schema:
     own = pa.field("id", pa.int64(), nullable=False, metadata={"doc": "id of the page"})
     return pa.schema([own, *map(_field, columns)])

@@ -92,14 +92,14 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({self._volumes}, {self._pages_journal})"
 
-    def archive(self, turn: Turn, page: Page, *, cut: str) -> Stored:
-        """Write a request and its answer to the volume."""
+    def archive(self, turn: Turn, page: Page, *, cut: str, conversion: str = "") -> Stored:
+        """Write a request and its answer to the volume, and a text that was made of it."""
         digest = self._digest(page.body)
         original = None
         if page.body and not cut and turn.kind != _ROBOTS:  # whoever reads a robots.txt back finds it in its place
             original = self.contents.first(digest, turn.id, page.url, page.fetched_at)
         self.bytes += len(page.body)
-        return self._volumes.store(page, digest, original, cut=cut)
+        return self._volumes.store(page, digest, original, cut=cut, conversion=conversion)
 
     def note_page(self, fetched: Fetched, stored: Stored | None) -> None:
         """Write the row of a fetch, and where its record lies."""

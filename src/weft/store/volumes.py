@@ -3,7 +3,8 @@ where each record lies.
 
 An open volume ends in `.open` and loses that when it is full and sealed. A volume begins with a warcinfo record;
 each of them is a request record and a response record, or a revisit record where the same content is stored
-already. Beside it grows its index, a line of CDXJ a page, which is sorted when the volume is sealed.
+already; behind a response may stand the text that was made of it, as a conversion record. Beside it grows its index, a
+line of CDXJ a page, which is sorted when the volume is sealed.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from weft.store.warc import (
     END,
     REVISIT_PROFILE,
     RecordIds,
+    converted,
     member,
     record,
     sha1,
@@ -185,8 +187,13 @@ class Volumes:
         """The files that are open: the index comes first, it is sealed before its volume."""
         return () if self._file is None or self._index is None else (self._index, self._file)
 
-    def store(self, page: Page, payload_digest: bytes, original: Original | None, *, cut: str) -> Stored:
-        """Write a request and its answer; `original` where its content is stored already, `cut` if it is not whole."""
+    def store(
+        self, page: Page, payload_digest: bytes, original: Original | None, *, cut: str, conversion: str = ""
+    ) -> Stored:
+        """Write a request and its answer; `original` where its content is stored already, `cut` if it is not whole. A
+        text that was made of it is a record behind them, which the index does not name; that of a content that is
+        stored already stands behind the first.
+        """
         if self._file is None:
             self._begin(page.fetched_at)
         head = stored_head(page.head)
@@ -225,6 +232,8 @@ class Volumes:
         packed = member(b"".join((response, head, body, END)))
         offset, length = self._offset, len(packed)
         self._append(packed, member(b"".join((request, page.request, END)), 0))
+        if conversion and original is None:
+            self._append(member(converted(self._ids.next(), page.url, page.fetched_at, response_id, conversion)))
         self._lines.append(
             cdxj_line(
                 page.url,

@@ -106,6 +106,17 @@ def member(data: bytes, level: int = 1) -> bytes:
     return packed
 
 
+def converted(record_id: str, url: str, wall: float, refers_to: str, text: str) -> bytes:
+    """A conversion record (WARC 1.1, 6.8), not compressed: the text of a content, which another record holds."""
+    block = text.encode()
+    return record(
+        f"WARC-Type: conversion\r\nWARC-Record-ID: {record_id}\r\nWARC-Target-URI: {url}\r\n"
+        f"WARC-Date: {warc_date(wall)}\r\nWARC-Refers-To: {refers_to}\r\nWARC-Block-Digest: {sha1(block)}\r\n"
+        "Content-Type: text/plain; charset=utf-8\r\n",
+        block,
+    )
+
+
 class RecordIds:
     """Record ids: random for each run, counted within it, as UUIDs of version 8 (RFC 9562) may be made."""
 
