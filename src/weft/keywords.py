@@ -204,6 +204,11 @@ class Keywords(TypedDict, total=False):
 
     stage: list[str] | tuple[str, ...]
     """Further stages of your own, which look at each page, as module:NAME."""
+    fingerprint: bool
+    """Make a fingerprint of the text of each page, by which near-duplicates are known: the column `simhash` of
+    `pages`, for `weft duplicates`."""
+    fingerprint_words: int
+    """A text with fewer words has no fingerprint, as one word more or less would change it."""
 
     # Storing.
 

@@ -63,6 +63,7 @@ _COMMANDS = (
         "Show the log of a crawl: time, result, bytes, seconds, kind, depth, attempt, URL, type, address, digest, via.",
     ),
     ("", "query", "query:query", "Ask the columns of a crawl in SQL."),
+    ("", "duplicates", "duplicates:duplicates", "List clusters of pages that are the same, or almost so."),
     ("", "audit", "audit:audit", "Hold every request against the rules of politeness, and list where one was broken."),
     ("", "simulate", "simulate:simulate", "Simulate crawls of a graph, one for each ordering, and compare them."),
     ("", "doctor", "doctor:doctor", "Look at what a crawl needs of this machine."),

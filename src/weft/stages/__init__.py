@@ -15,9 +15,10 @@ from typing import Any
 from weft.parse.stage import Stage
 from weft.settings import setting
 from weft.stages.digest import DIGEST
+from weft.stages.fingerprint import FINGERPRINT
 from weft.stages.links import LINKS
 
-STAGES: tuple[Stage, ...] = (LINKS, DIGEST)
+STAGES: tuple[Stage, ...] = (LINKS, DIGEST, FINGERPRINT)
 
 BY_NAME = SimpleNamespace(**{stage.name: stage for stage in STAGES})
 """The same for a process apart, which is told `weft.stages:BY_NAME.NAME`."""
