@@ -27,6 +27,7 @@ from benchmarks import (
     frontier_worker,
     million,
     modern,
+    near_duplicates,
     orderings,
     partitions,
     scaling,
@@ -108,6 +109,11 @@ PARTS = {
         "microseconds of each stage of a page by itself",
         stages.run,
         stages.show,
+    ),
+    "near-duplicates": Part(
+        "precision and recall of near-duplicates by 64 bits on pages with known edits, and what they cost",
+        near_duplicates.run,
+        near_duplicates.show,
     ),
     "testbed": Part(
         "what the testbed serves, to wrk where that is there and to a client of its own",

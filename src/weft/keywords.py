@@ -220,6 +220,10 @@ class Keywords(TypedDict, total=False):
     """Directories where volumes are written, on other disks perhaps, separated by commas; when one is full or fails
     the next is used, and when none is left the crawl pauses until there is room; empty: `volumes/` of the crawl's
     directory."""
+    known: list[str] | tuple[str, ...]
+    """Earlier crawls, by their directories, or indexes of archives (CDXJ): a page whose content one of them has is
+    kept as a revisit record that refers to it, and both are needed for its replay; each is read once, when the
+    crawl begins or goes on with it, and stays known."""
     store: str
     """Where sealed volumes move to, such as s3://bucket/prefix; endpoint, region and credentials come from the
     environment (AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY …); empty: they stay."""

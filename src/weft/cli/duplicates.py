@@ -25,7 +25,7 @@ def duplicates(
     *,
     within: Annotated[
         int, Parameter(help="Bits in which the fingerprints of two alike pages differ.", validator=Number(gte=0, lte=8))
-    ] = 3,
+    ] = 5,
     most: Annotated[int, Parameter(help="Clusters that are listed.", validator=Number(gte=0))] = 20,
     urls: Annotated[int, Parameter(help="URLs of each that are listed.", validator=Number(gte=1))] = 5,
     json: Annotated[bool, Parameter(help="As JSON.", negative=())] = False,

@@ -37,10 +37,9 @@ def show(
     if json:
         print(msgspec.json.encode(ids_as_text(row)).decode())
         return
-    _, head, body = files.record(row)
-    if row["duplicate_of"]:
-        stored = (found for found in files.rows(row["duplicate_of"]) if found["digest"] == row["digest"])
-        body = files.record(next(stored)).body
+    record = files.record(row)
+    head = record.head
+    body = b"" if headers else files.body(row, record)
     out = sys.stdout.buffer
     if headers:
         out.write(head)

@@ -1,4 +1,4 @@
-"""Which fingerprints of texts are alike. In: distinct SimHashes, and in how many bits two may differ. Out: sets of them.
+"""Which fingerprints of texts are alike. In: distinct SimHashes, and in how many bits two may differ. Out: sets.
 
 Comparing each with each takes too long, so they are sorted several times, each time by other bits. The 64 bits are cut
 into blocks, `within` + k of them: where two differ in no more than `within` bits, k blocks are the same in both, and

@@ -75,7 +75,7 @@ class _Pages(NamedTuple):
     printed: NDArray[np.bool_]  # has a fingerprint
 
 
-def find_duplicates(crawl: Path, *, within: int = 3, most: int = 20, urls: int = 5) -> Found:
+def find_duplicates(crawl: Path, *, within: int = 5, most: int = 20, urls: int = 5) -> Found:
     """The duplicates of a crawl, also while it runs; `most` clusters and so many URLs of each are shown."""
     files = CrawlFiles(crawl)
     pages = _read(files)

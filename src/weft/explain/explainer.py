@@ -228,7 +228,9 @@ def _fetched(url: str, rows: list[dict[str, Any]], origin: str | None) -> Explan
     answer = Explanation(url=url, state=state, verdict=verdict, reason=row["reason"], fetches=rows)
     if row["redirect"]:
         answer.because.append(f"It redirects to {row['redirect']}.")
-    if row["duplicate_of"]:
+    if row.get("duplicate_in"):
+        answer.because.append(f"Its content is in an earlier crawl ({row['duplicate_in']}); a revisit record says so.")
+    elif row["duplicate_of"]:
         answer.because.append("Its content was stored before, under another URL; a revisit record says so.")
     if origin is not None:
         answer.because.append(origin)

@@ -10,7 +10,7 @@ from weft.parse.stage import ReadPage, Stage
 from weft.settings import setting
 from weft.urls import signed
 
-LEAST_WORDS = 30
+LEAST_WORDS = 20
 """Words that a text needs, by itself: chosen by the benchmark `near-duplicates`."""
 _LONGEST = 1_000_000  # characters that are looked at: the loop waits meanwhile
 _HTML = ("text/html", "application/xhtml+xml")

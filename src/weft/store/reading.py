@@ -89,6 +89,29 @@ class CrawlFiles:
         head, gap, body = block[:-4].partition(b"\r\n\r\n")
         return Record({name: value for name, _, value in fields}, head + gap, body)
 
+    def body(self, row: dict[str, Any], record: Record | None = None) -> bytes:
+        """The content that a row of `pages` had, as it came: out of its record, or out of the one that this refers to,
+        be it in an earlier crawl.
+        """
+        record = record or self.record(row)
+        if not row["duplicate_of"]:
+            return record.body
+        source = row.get("duplicate_in")
+        files = CrawlFiles(Path(source)) if source and (Path(source) / "crawl.toml").exists() else self
+        if source and files is self:
+            referred = f"{record.warc.get('WARC-Refers-To-Target-URI')} of {record.warc.get('WARC-Refers-To-Date')}"
+            raise WeftError(
+                f"its content is not in this crawl: it is that of {referred}",
+                where=source,
+                todo="replay both collections together, such as in pywb",
+            )
+        for found in files.rows(row["duplicate_of"]):
+            if found["digest"] == row["digest"] and not found["duplicate_of"] and found["volume"] is not None:
+                return files.record(found).body
+        raise WeftError(
+            "the record with its content is not there", where=str(files.out), todo=f"weft repair {files.out}"
+        )
+
     def batches(self, table: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of a table, or some columns of them, as far as the table has them; also while the crawl runs."""
         sealed, growing = self.parts(table)
