@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable
 from importlib.metadata import distributions
+from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
 
@@ -44,7 +45,7 @@ Words = list[str]
 def prose() -> Words:
     """All words there are, in the order of their texts."""
     texts = [topics[name] for name in sorted(topics)]
-    described = {found.metadata["Name"]: found.metadata.get_payload() for found in distributions()}
+    described = {found.metadata["Name"]: found.metadata.json.get("description") for found in distributions()}
     texts += [str(described[name]) for name in sorted(described) if described[name]]
     return " ".join(texts).split()
 
@@ -118,7 +119,7 @@ def mixed(words: Words, chance: random.Random) -> dict[str, Any]:
 def _judged(values: list[int], counts: list[int], source: list[int], least: int) -> list[dict[str, Any]]:
     bits, of = np.array(values, np.uint64), np.array(source)
     printed = np.array(counts) >= least
-    right = found = np.zeros(len(WITHIN), np.int64)
+    right, found = np.zeros(len(WITHIN), np.int64), np.zeros(len(WITHIN), np.int64)
     pairs = 0
     for page in range(len(bits) - 1):
         same = of[page + 1 :] == of[page]
@@ -126,8 +127,8 @@ def _judged(values: list[int], counts: list[int], source: list[int], least: int)
         if printed[page]:
             apart = np.bitwise_count(bits[page + 1 :] ^ bits[page]).astype(np.int64)
             apart[~printed[page + 1 :]] = 64
-            found = found + [int((apart <= within).sum()) for within in WITHIN]
-            right = right + [int(((apart <= within) & same).sum()) for within in WITHIN]
+            found += np.array([int((apart <= within).sum()) for within in WITHIN])
+            right += np.array([int(((apart <= within) & same).sum()) for within in WITHIN])
     return [
         {
             "within": within,
@@ -163,7 +164,7 @@ def cost(words: Words) -> dict[str, Any]:
     """Microseconds of a page of 800 words: its text, and its fingerprint."""
     text = " ".join(words[:800])
     page = f"<html><body><nav><a href=/>Home</a></nav>{''.join(f'<p>{part}</p>' for part in text.split('. '))}"
-    found = {"bytes": len(page)}
+    found: dict[str, Any] = {"bytes": len(page)}
     for name, run in (("text", lambda: whole_text(page)), ("fingerprint", lambda: simhash(text))):
         run()
         best = float("inf")
@@ -185,6 +186,7 @@ def search(count: int, within: int) -> dict[str, Any]:
         copies ^= np.uint64(1) << chance.integers(0, 64, len(copies), np.uint64)
     values = np.unique(np.concatenate((values[: count - len(copies)], copies)))
     alike(values[:1000], within)
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak is counted from here on
     before, began = peak_mb(), time.process_time()
     found = alike(values, within)
     seconds = time.process_time() - began

@@ -271,7 +271,10 @@ def _with_whole_paths(plan: Plan) -> Plan:
         volumes=tuple(str(Path(each).absolute()) for each in given),
         known=tuple(str(Path(each).absolute()) for each in storing.known),
     )
-    return dataclasses.replace(plan, settings=dataclasses.replace(plan.settings, storing=whole))
+    selection = plan.settings.selection
+    if selection.duphosts:
+        selection = dataclasses.replace(selection, duphosts=str(Path(selection.duphosts).absolute()))
+    return dataclasses.replace(plan, settings=dataclasses.replace(plan.settings, storing=whole, selection=selection))
 
 
 def _get_ready(plan: Plan, messages: Messages) -> None:

@@ -44,7 +44,8 @@ def _check_known(plan: Plan) -> None:
 def _refused_seeds(plan: Plan) -> dict[str, str]:
     """The seeds that a rule refuses, with the reason; that all of them are is an error."""
     scope = Scope(plan.settings.selection, plan.settings.overrides)
-    answers = {seed: scope.refusal(seed, site_of(seed), Kind.SEED, 0) for seed in plan.seeds}
+    meant = {seed: scope.original(seed) for seed in plan.seeds}
+    answers = {seed: scope.refusal(url, site_of(url), Kind.SEED, 0) for seed, url in meant.items()}
     refused = {seed: reason.value for seed, reason in answers.items() if reason is not None}
     if len(refused) == len(plan.seeds):
         first, reason = next(iter(refused.items()))

@@ -54,6 +54,12 @@ class Keywords(TypedDict, total=False):
     exclude: list[str] | tuple[str, ...]
     """No URL that matches one of these regular expressions; by those with back-references or look-around, no URL of
     more than 500 characters either."""
+    duphosts: str
+    """File with sites that are copies of others, a replica and its original a line, as `weft duphosts` writes it:
+    the original is visited in place of the replica."""
+    www: Literal["keep", "add"]
+    """add: visit www.example.org in place of example.org, where that is a registered domain itself; longer names
+    stay as they are. keep: all do."""
     types: list[str] | tuple[str, ...]
     """Further media types to collect: application/pdf, image/*, pdf; '*/*' for all."""
     external: Literal["deep-link", "home-page", "combined"]

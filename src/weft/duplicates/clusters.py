@@ -179,7 +179,8 @@ def _first_of_each(place: Ids, moment: Ids) -> Ids:
     """The page of each cluster that was fetched first."""
     order = np.lexsort((moment, place))
     begins = np.append(True, place[order][1:] != place[order][:-1])
-    return order[begins]
+    firsts: Ids = order[begins]
+    return firsts
 
 
 def _furthest(pages: _Pages, place: Ids, first: Ids, clusters: int) -> Ids:

@@ -194,6 +194,8 @@ class Explainer:
         because += [f"Links are known by ids, and {other} has the same: it may be what is linked." for other in others]
         answer = Explanation(url=url, state="refused", verdict="", because=because)
         answer.rules = {each.value: "refuses" if each in refusing else "agrees" for each, _ in said}
+        if best.reason is Reason.DUPHOST:
+            because.append(f"The same page of its original is asked for in its place: {self._scope.original(url)}.")
         if best.home:
             answer.verdict = "It is not crawled: links to other sites stand for their home pages (external)."
         elif best.reason is not None:
