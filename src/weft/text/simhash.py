@@ -10,7 +10,7 @@ How many bits mean what is measured in docs/duplicates.md. Whoever wants the sam
 2. A word's number is FNV-1a of its bytes, in 64 bits.
 3. For each three words in a row, with the numbers a, b and c: mix((a * 5 + b) * 5 + c), modulo 2 ** 64, where mix is
    the finaliser of MurmurHash3 (fmix64).
-4. A bit of the SimHash is set where more than half of these numbers have it set.
+4. A bit of the SimHash is set where more than half of these numbers have it set; of fewer than three words none is.
 
 >>> one, words = simhash("The quick brown fox jumps over the lazy dog " * 9 + "and sleeps.")
 >>> other, _ = simhash("The quick brown fox jumps over the lazy dog " * 9 + "and wakes.")
@@ -121,6 +121,6 @@ def _simhash(data: NDArray[np.uint8]) -> tuple[np.uint64, int]:
             at -= width
     found = np.uint64(0)
     for bit in range(_BITS):
-        if 2 * counts[bit] > words - 2:
+        if 2 * counts[bit] > max(0, words - 2):
             found |= _ONE << np.uint64(bit)
     return found, words
