@@ -3,8 +3,8 @@
 Comparing each with each takes too long, so they are sorted several times, each time by other bits. The 64 bits are cut
 into blocks, `within` + k of them: where two differ in no more than `within` bits, k blocks are the same in both, and
 for each choice of k blocks those that agree in them stand side by side in one of the orders. k is chosen by what the
-sorting and the comparing would take. One order is in memory at a time: 24 bytes a fingerprint, beside the 16 of the
-fingerprints and the sets.
+sorting and the comparing would take. One order is in memory at a time: 32 bytes a fingerprint in all, beside the
+fingerprints themselves.
 
 Where very many agree in the chosen bits, each is compared with the next `MOST` alone, so that time is bounded too; how
 often that happened is counted. Two sets become one where any of their members are alike: members of a set may differ in
