@@ -18,18 +18,24 @@ import argparse
 import random
 import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable
 from importlib.metadata import distributions
+from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from benchmarks.machine import description
+from benchmarks.machine import description, peak_mb
 from weft.duplicates.alike import alike
+from weft.duplicates.clusters import find_duplicates
+from weft.store.warc import sha1
 from weft.text.html import whole_text
 from weft.text.simhash import simhash
 
@@ -38,6 +44,7 @@ TEMPLATE = 60  # words that all pages of a site share
 WITHIN = range(11)
 LEAST = (3, 70, 80, 100, 150, 200)  # the menu is among them
 LENGTHS = (20, 50, 100, 200, 400, 800, 1600)
+LISTED, PART = 1_000_000, 100_000
 SEARCHED = (100_000, 1_000_000, 4_000_000)
 Words = list[str]
 
@@ -204,11 +211,70 @@ def search(count: int, within: int) -> dict[str, Any]:
     }
 
 
+def listing(count: int) -> dict[str, Any]:
+    """Seconds and memory of `weft duplicates` on the columns of so many pages, of which three tenths are duplicates."""
+    chance = np.random.default_rng(1)
+    with tempfile.TemporaryDirectory() as folder:
+        crawl = Path(folder)
+        (crawl / "crawl.toml").touch()
+        (crawl / "pages").mkdir()
+        for part in range(0, count, PART):
+            _write_part(crawl / "pages" / f"part-0-{part // PART:05d}.parquet", part, chance)
+        find_duplicates(_few(crawl))
+        before, began = peak_mb(), time.process_time()
+        found = find_duplicates(crawl)
+        return {
+            "pages": found.pages,
+            "exact": found.exact,
+            "near": found.near,
+            "seconds": round(time.process_time() - began, 1),
+            "bytes_a_page": round((peak_mb() - before) * 1024**2 / count),
+        }
+
+
+def _few(crawl: Path) -> Path:
+    """A crawl of one part, so that all code is loaded when it is measured."""
+    small = crawl / "small"
+    (small / "pages").mkdir(parents=True)
+    (small / "crawl.toml").touch()
+    rows = pq.read_table(crawl / "pages" / "part-0-00000.parquet").slice(0, 1000)
+    pq.write_table(rows, small / "pages" / "part-0-00000.parquet")
+    return small
+
+
+def _write_part(path: Path, first: int, chance: np.random.Generator) -> None:
+    """A part of `pages`, as far as duplicates are found by it."""
+    numbers = np.arange(first, first + PART)
+    contents = np.where(chance.random(PART) < 0.2, numbers // 2, numbers)
+    texts = np.where(chance.random(PART) < 0.1, contents // 3, contents).astype(np.uint64)
+    bits = texts * np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    table = pa.table(
+        {
+            "id": (numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)).view(np.int64),
+            "url": [f"http://s{number % 1000}.example/a/path/of/usual/length/{number}.html" for number in numbers],
+            "site": [f"s{number % 1000}.example" for number in numbers],
+            "kind": ["a"] * PART,
+            "status": pa.array(np.full(PART, 200), pa.int16()),
+            "final": np.ones(PART, np.bool_),
+            "bytes": np.full(PART, 5000),
+            "digest": [sha1(b"%d" % content) for content in contents.tolist()],
+            "fetched_at": pa.array(numbers * 1000, pa.timestamp("us", "UTC")),
+            "simhash": bits.view(np.int64),
+        }
+    )
+    pq.write_table(table, path)
+
+
 def _searched(count: int, within: int) -> dict[str, Any]:
-    """The same in a process of its own, as memory is measured from its beginning."""
+    """The same in a process of its own."""
+    return _apart("--search", str(count), "--within", str(within))
+
+
+def _apart(*arguments: str) -> dict[str, Any]:
     import json
 
-    command = [sys.executable, "-m", "benchmarks.near_duplicates", "--search", str(count), "--within", str(within)]
+    command = [sys.executable, "-m", "benchmarks.near_duplicates", *arguments]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -223,6 +289,7 @@ def run(seed: int = 1) -> dict[str, Any]:
         "mixed": {str(each): mixed(words, random.Random(each)) for each in (seed, seed + 1, seed + 2)},
         "by_edit": by_edit(words, chance),
         "cost": cost(words),
+        "listing": _apart("--listing", str(LISTED)),
         "search": [_searched(count, within) for count in SEARCHED for within in (3, 5)],
     }
 
@@ -243,6 +310,7 @@ def show(result: dict[str, Any]) -> None:
         )
         print(f"{kind:<20}{row}")
     print(f"\n{result['cost']}")
+    print(result["listing"])
     for each in result["search"]:
         print(each)
 
@@ -253,9 +321,12 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--search", type=int)
+    parser.add_argument("--listing", type=int)
     parser.add_argument("--within", type=int, default=3)
     given = parser.parse_args()
-    if given.search:
+    if given.listing:
+        print(json.dumps(listing(given.listing)))
+    elif given.search:
         print(json.dumps(search(given.search, given.within)))
     else:
         show(run(given.seed))

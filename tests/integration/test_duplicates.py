@@ -24,19 +24,20 @@ from weft.config import Settings
 from weft.directory import Plan
 from weft.duplicates.clusters import find_duplicates
 from weft.store.reading import CrawlFiles
+from weft.store.warc import warc_date
 
 TEXTS = 8
 
 
 def texts() -> Pages:
-    """Pages of 300 words, each with an exact copy and one in which a word is another; the first leads to all."""
+    """Pages of 600 words, each with an exact copy and one in which a word is another; the first leads to all."""
     chance = random.Random(3)
     pages: Pages = {}
     for number in range(TEXTS):
-        words = [f"w{chance.randrange(5000)}" for _ in range(300)]
+        words = [f"w{chance.randrange(5000)}" for _ in range(600)]
         text = " ".join(words)
         pages[f"/{number}"] = pages[f"/{number}/copy"] = f"<p>{text}".encode()
-        words[chance.randrange(300)] = "edited"
+        words[chance.randrange(600)] = "edited"
         pages[f"/{number}/edited"] = f"<title>Edited</title><p>{' '.join(words)}".encode()
     pages["/short"] = b"<p>too few words for a fingerprint"
     pages["/"] = links(*pages)
@@ -98,7 +99,7 @@ def test_known__contents_are_revisits_that_refer_to_the_earlier_crawl(tmp_path: 
         crawled([site], one)
         pages["/0"] = b"<p>another page by now"
         crawled([site], two, known=[str(one)])
-        old = dict(rows(one, "digest, fetched_at", "duplicate_of = 0 and kind <> 'robots'"))
+        old = dict(rows(one, "digest, epoch_us(fetched_at)", "duplicate_of = 0 and kind <> 'robots'"))
         files = CrawlFiles(two)
         new = [row for batch in files.batches("pages") for row in batch.to_pylist() if row["kind"] != "robots"]
         assert len(new) == 3 * TEXTS + 2
@@ -109,13 +110,12 @@ def test_known__contents_are_revisits_that_refer_to_the_earlier_crawl(tmp_path: 
                 assert (row["duplicate_in"], row["duplicate_of"]) == (None, 0)
                 continue
             assert (row["duplicate_in"], record.warc["WARC-Type"], record.body) == (str(one), "revisit", b"")
-            when = f"{old[row['digest']]:%Y-%m-%dT%H:%M:%S.%fZ}"
-            assert record.warc["WARC-Refers-To-Date"] == when
+            assert record.warc["WARC-Refers-To-Date"] == warc_date(old[row["digest"]] / 1e6)
             assert record.warc["WARC-Profile"].endswith("/identical-payload-digest")
         assert audit_crawl(two).ok
         assert weft("show", two, site.url("/1")).encode() == pages["/1"]
         assert str(one) in weft("explain", two, site.url("/1"))
-        assert "0 damaged" in weft("repair", two) or "nothing is damaged" in weft("repair", two).lower()
+        assert "nothing is damaged" in weft("repair", two, "--check")
 
 
 def test_known__that_is_not_there_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ have the same digest, and near-duplicates where the fingerprints of their texts 
 bits. A cluster is what hangs together so: two of its pages may differ in more.
 
 The columns are read twice: first what clusters are made of, some numbers for each page, then the URLs of those that are
-shown. So memory is bounded by the number of pages, not by their URLs: about 120 bytes a page at most.
+shown. So memory is bounded by the number of pages, not by their URLs: some 170 bytes a page.
 """
 
 from __future__ import annotations
