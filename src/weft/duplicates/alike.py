@@ -60,7 +60,7 @@ def masks(count: int, within: int) -> list[np.uint64]:
     >>> [f"{mask:016x}" for mask in masks(1_000, 3)]
     ['000000000000ffff', '00000000ffff0000', '0000ffff00000000', 'ffff000000000000']
     >>> len(masks(50_000_000, 3)), masks(7, 0) == [2**64 - 1]
-    (20, True)
+    (10, True)
     """
 
     def cost(chosen: int) -> float:
