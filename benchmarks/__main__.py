@@ -21,6 +21,7 @@ from benchmarks import (
     against,
     audit,
     crawlers,
+    duphosts,
     frontier,
     frontier_memory,
     frontier_shared,
@@ -28,6 +29,7 @@ from benchmarks import (
     language,
     million,
     modern,
+    near_duplicates,
     orderings,
     partitions,
     scaling,
@@ -110,6 +112,16 @@ PARTS = {
         "microseconds of each stage of a page by itself",
         stages.run,
         stages.show,
+    ),
+    "near-duplicates": Part(
+        "precision and recall of near-duplicates by 64 bits on pages with known edits, and what they cost",
+        near_duplicates.run,
+        near_duplicates.show,
+    ),
+    "duphosts": Part(
+        "precision and relative coverage of the five heuristics for duplicate hosts on webs with known mirrors",
+        duphosts.run,
+        duphosts.show,
     ),
     "testbed": Part(
         "what the testbed serves, to wrk where that is there and to a client of its own",

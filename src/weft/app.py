@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from weft.clock import Clock, SystemClock
 from weft.config import Settings
-from weft.directory import Plan, check_directory, locked, remove_crawl, write_settings
+from weft.directory import Plan, check_directory, locked, remove_crawl, secret_of, write_settings
 from weft.engine.calls import call_of, forget_harm
 from weft.engine.messages import Messages
 from weft.engine.progress import Counts, Statistics, most_first, together
@@ -190,7 +190,7 @@ def run(
         if plan.private:  # the cookies of a login may go through it
             make_private(plan.out)
         join(plan)
-        make_ready("crawl", keep=messages.keep)  # it may take minutes, and others wait for nobody who is not ready
+        _get_ready(plan, messages)  # it may take minutes, and others wait for nobody who is not ready
         shared = open_frontier(plan.out, clock)
         try:
             workers = wanted or _enough(plan, shared)
@@ -266,8 +266,25 @@ def _with_whole_paths(plan: Plan) -> Plan:
     """The same with directories that mean the same for everybody, wherever they are."""
     storing = plan.settings.storing
     given = (part for each in storing.volumes for part in each.split(",") if part)
-    whole = dataclasses.replace(storing, volumes=tuple(str(Path(each).absolute()) for each in given))
-    return dataclasses.replace(plan, settings=dataclasses.replace(plan.settings, storing=whole))
+    whole = dataclasses.replace(
+        storing,
+        volumes=tuple(str(Path(each).absolute()) for each in given),
+        known=tuple(str(Path(each).absolute()) for each in storing.known),
+    )
+    selection = plan.settings.selection
+    if selection.duphosts:
+        selection = dataclasses.replace(selection, duphosts=str(Path(selection.duphosts).absolute()))
+    return dataclasses.replace(plan, settings=dataclasses.replace(plan.settings, storing=whole, selection=selection))
+
+
+def _get_ready(plan: Plan, messages: Messages) -> None:
+    """Compile what workers need, and have them know the contents of earlier crawls."""
+    make_ready("crawl", keep=messages.keep)
+    known = plan.settings.storing.known
+    if known:
+        from weft.store.known import take_in  # compiled code, which most watchdogs do without
+
+        take_in(plan.out / "contents", secret_of(plan.out), known, messages.say)
 
 
 def _begin_anew(out: Path) -> None:

@@ -4,6 +4,8 @@ that says what is wrong, before anything is written.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from weft.clock import Clock
 from weft.directory import Plan
 from weft.errors import UsageError
@@ -20,16 +22,30 @@ def examined(plan: Plan, clock: Clock) -> tuple[Ordering, dict[str, str]]:
     plan.settings.check()
     ordering = check_parts(plan)
     Speed.parse(plan.settings.running.speed)
+    _check_known(plan)
     refused = _refused_seeds(plan)
     plan.settings.revealed()
     _check_network(plan, clock)
     return ordering, refused
 
 
+def _check_known(plan: Plan) -> None:
+    """Can the earlier crawls be read whose contents are to be known?"""
+    for name in plan.settings.storing.known:
+        path = Path(name)
+        if not path.is_file() and not (path / "crawl.toml").exists():
+            raise UsageError(
+                "there is neither a crawl nor an index of one",
+                where=f"known: {name}",
+                todo="give the directory of a crawl, or a file in the form CDXJ (a.cdxj, a.cdxj.gz)",
+            )
+
+
 def _refused_seeds(plan: Plan) -> dict[str, str]:
     """The seeds that a rule refuses, with the reason; that all of them are is an error."""
     scope = Scope(plan.settings.selection, plan.settings.overrides)
-    answers = {seed: scope.refusal(seed, site_of(seed), Kind.SEED, 0) for seed in plan.seeds}
+    meant = {seed: scope.original(seed) for seed in plan.seeds}
+    answers = {seed: scope.refusal(url, site_of(url), Kind.SEED, 0) for seed, url in meant.items()}
     refused = {seed: reason.value for seed, reason in answers.items() if reason is not None}
     if len(refused) == len(plan.seeds):
         first, reason = next(iter(refused.items()))

@@ -57,6 +57,12 @@ class Keywords(TypedDict, total=False):
     exclude: list[str] | tuple[str, ...]
     """No URL that matches one of these regular expressions; by those with back-references or look-around, no URL of
     more than 500 characters either."""
+    duphosts: str
+    """File with sites that are copies of others, a replica and its original a line, as `weft duphosts` writes it:
+    the original is visited in place of the replica."""
+    www: Literal["keep", "add"]
+    """add: visit www.example.org in place of example.org, where that is a registered domain itself; longer names
+    stay as they are. keep: all do."""
     types: list[str] | tuple[str, ...]
     """Further media types to collect: application/pdf, image/*, pdf; '*/*' for all."""
     external: Literal["deep-link", "home-page", "combined"]
@@ -233,6 +239,11 @@ class Keywords(TypedDict, total=False):
     detect_language: bool
     """Find out which language the text of a page is in; with `text`, also of other formats than HTML and plain
     text."""
+    fingerprint: bool
+    """Make a fingerprint of the text of each page, by which near-duplicates are known: the column `simhash` of
+    `pages`, for `weft duplicates`."""
+    fingerprint_words: int
+    """A text with fewer words has no fingerprint, as one word more or less would change it."""
 
     # Storing.
 
@@ -244,6 +255,10 @@ class Keywords(TypedDict, total=False):
     """Directories where volumes are written, on other disks perhaps, separated by commas; when one is full or fails
     the next is used, and when none is left the crawl pauses until there is room; empty: `volumes/` of the crawl's
     directory."""
+    known: list[str] | tuple[str, ...]
+    """Earlier crawls, by their directories, or indexes of archives (CDXJ): a page whose content one of them has is
+    kept as a revisit record that refers to it, and both are needed for its replay; each is read once, when the
+    crawl begins or goes on with it, and stays known."""
     store: str
     """Where sealed volumes move to, such as s3://bucket/prefix; endpoint, region and credentials come from the
     environment (AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY …); empty: they stay."""

@@ -44,6 +44,11 @@ class Reason(Enum):
     EXCLUDED = "excluded", False, "an exclude pattern matches the URL"
     NOT_INCLUDED = "not-included", False, "include patterns were given and none matches the URL"
     BLACKLISTED = "blacklisted", False, "the operator has forbidden it (weft blacklist)"
+    DUPHOST = (
+        "duphost",
+        False,
+        "its site is a copy of another one (--duphosts, --www), whose page is asked for in its place",
+    )
     EXTENSION = "extension", False, "the file name says a media type that is not collected"
     DEPTH = "depth", False, "too many links away from the seeds"
     REPEATS = "repeats", False, "a folder or a parameter stands in the URL more often than the limit, as in a trap"

@@ -23,6 +23,7 @@ PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "crawl": (50, ("weft.warming", "crawl")),
     "simulate": (40, ("weft.warming", "simulate")),
     "temporal": (45, ("weft.warming", "temporal")),
+    "duplicates": (5, ("weft.warming", "duplicates")),
     "testbed": (20, ("weft.testbed.warm",)),
 }
 """What can be made ready: about how many functions that are, and the module that is run for it."""

@@ -84,6 +84,7 @@ def warm_crawl() -> None:
             frontier.close()
     load()
     _warm_contents()
+    _warm_texts()
 
 
 def _warm_contents() -> None:
@@ -98,6 +99,13 @@ def _warm_contents() -> None:
             contents.mark(1)
             contents.settle(1)
             contents.close()
+
+
+def _warm_texts() -> None:
+    """The fingerprint of a text."""
+    from weft.text.simhash import simhash
+
+    simhash("a text of some words")
 
 
 def _warm_due(due: Any) -> None:
@@ -165,7 +173,17 @@ def warm_labels() -> None:
             read_views([log], Reading(floor=1))
 
 
-WARM = {"crawl": warm_crawl, "simulate": warm_simulator, "temporal": warm_labels}
+def warm_duplicates() -> None:
+    """Which fingerprints are alike."""
+    import numpy as np
+
+    from weft.duplicates.alike import alike, unite
+
+    found = alike(np.array([0, 1, 1 << 40], np.uint64), 3)
+    unite(found.sets, np.array([0]), np.array([1]))
+
+
+WARM = {"crawl": warm_crawl, "simulate": warm_simulator, "temporal": warm_labels, "duplicates": warm_duplicates}
 
 if __name__ == "__main__":
     tell_loading()

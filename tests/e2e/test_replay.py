@@ -40,13 +40,14 @@ class Replay:
 
     out: Path
     port: int
+    later: Path  # a crawl of the same web, to which the first one was known
 
-    def get(self, url: str) -> tuple[int, str, bytes]:
-        """A page as it was stored: status, content type, payload."""
+    def get(self, url: str, collection: str = "crawl", when: str = "2") -> tuple[int, str, bytes]:
+        """A page as it was stored: status, content type, payload; the capture closest to a time."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             # Without this pywb undoes content codings for us, and the payload would not be the stored one.
-            connection.request("GET", f"/crawl/2id_/{url}", headers={"Accept-Encoding": "gzip, deflate"})
+            connection.request("GET", f"/{collection}/{when}id_/{url}", headers={"Accept-Encoding": "gzip, deflate"})
             answer = connection.getresponse()
             return answer.status, answer.headers.get("Content-Type", ""), answer.read()
         finally:
@@ -62,9 +63,12 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replay]:
     out = folder / "crawl"
     with serving(make_web(WEB, sites=12, pages=300)) as bed:
         crawl(bed, out, requisites=True)
-    subprocess.run([PYWB / "wb-manager", "init", "crawl"], cwd=folder, check=True, capture_output=True)
-    volumes = sorted((out / "volumes").glob("*.warc.gz"))
-    subprocess.run([PYWB / "wb-manager", "add", "crawl", *volumes], cwd=folder, check=True, capture_output=True)
+        later = folder / "later"
+        crawl(bed, later, requisites=True, known=[str(out)])
+    for name, crawls in {"crawl": [out], "both": [out, later], "alone": [later]}.items():
+        subprocess.run([PYWB / "wb-manager", "init", name], cwd=folder, check=True, capture_output=True)
+        volumes = sorted(path for each in crawls for path in (each / "volumes").glob("*.warc.gz"))
+        subprocess.run([PYWB / "wb-manager", "add", name, *volumes], cwd=folder, check=True, capture_output=True)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
@@ -77,7 +81,7 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replay]:
     )
     try:
         _wait_for(port, server)
-        yield Replay(out, port)
+        yield Replay(out, port, later)
     finally:
         os.killpg(server.pid, signal.SIGKILL)
         server.wait()
@@ -132,3 +136,14 @@ def test_replay__redirects_lead_where_they_led(replay: Replay) -> None:
         status, _, _ = replay.get(url)
         assert status in (301, 302)
         assert replay.get(target)[0] == 200
+
+
+def test_replay__revisits_of_an_earlier_crawl_need_both_collections(replay: Replay) -> None:
+    """With both, the later capture of a page has its very payload; with the later one alone there is none."""
+    known = rows(replay.later, "url, digest", "status = 200 and duplicate_in is not null and kind <> 'robots'")
+    assert len(known) > 200
+    for url, digest in random.Random(4).sample(known, 15):
+        status, _, payload = replay.get(url, "both", "2099")
+        assert status == 200, url
+        assert base32(hashlib.sha1(payload, usedforsecurity=False).digest()) == digest, url
+    assert replay.get(known[0][0], "alone", "2099")[0] != 200

@@ -76,6 +76,8 @@ _COMMANDS = (
         "text:text",
         "Make texts of what a crawl has stored, in the formats that can be read, and say what came of each.",
     ),
+    ("", "duplicates", "duplicates:duplicates", "List clusters of pages that are the same, or almost so."),
+    ("", "duphosts", "duphosts:duphosts", "Find sites that are copies of one another."),
     ("", "audit", "audit:audit", "Hold every request against the rules of politeness, and list where one was broken."),
     ("", "simulate", "simulate:simulate", "Simulate crawls of a graph, one for each ordering, and compare them."),
     ("", "doctor", "doctor:doctor", "Look at what a crawl needs of this machine."),

@@ -196,6 +196,8 @@ class Explainer:
         because += [f"Links are known by ids, and {other} has the same: it may be what is linked." for other in others]
         answer = Explanation(url=url, state="refused", verdict="", because=because)
         answer.rules = {each.value: "refuses" if each in refusing else "agrees" for each, _ in said}
+        if best.reason is Reason.DUPHOST:
+            because.append(f"The same page of its original is asked for in its place: {self._scope.original(url)}.")
         if best.home:
             answer.verdict = "It is not crawled: links to other sites stand for their home pages (external)."
         elif best.reason is not None:
@@ -230,7 +232,9 @@ def _fetched(url: str, rows: list[dict[str, Any]], origin: str | None) -> Explan
     answer = Explanation(url=url, state=state, verdict=verdict, reason=row["reason"], fetches=rows)
     if row["redirect"]:
         answer.because.append(f"It redirects to {row['redirect']}.")
-    if row["duplicate_of"]:
+    if row.get("duplicate_in"):
+        answer.because.append(f"Its content is in an earlier crawl ({row['duplicate_in']}); a revisit record says so.")
+    elif row["duplicate_of"]:
         answer.because.append("Its content was stored before, under another URL; a revisit record says so.")
     if origin is not None:
         answer.because.append(origin)

@@ -122,6 +122,10 @@ def _no_web_port(_scope: Scope, found: Candidate) -> bool:
     return not web_port(split(found.url).port)
 
 
+def _copied(scope: Scope, found: Candidate) -> bool:
+    return found.kind != Kind.REDIRECT and scope.is_replica(found.site)
+
+
 def _excluded(scope: Scope, found: Candidate) -> bool:
     return scope.excludes(found.url)
 
@@ -243,6 +247,13 @@ FOUND: tuple[Rule[Scope, Candidate], ...] = (
         _unfollowed,
     ),
     *ANY_REQUEST,
+    Rule(
+        Reason.DUPHOST,
+        Moment.FOUND,
+        "the site: `duphosts`, `www`; the same page of its original is asked for in its place. Where a server "
+        "redirects to is taken as it is",
+        _copied,
+    ),
     Rule(Reason.EXCLUDED, Moment.FOUND, "the URL: `exclude`", _excluded),
     Rule(
         Reason.SCOPE,

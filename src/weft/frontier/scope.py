@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from weft.errors import UsageError
 from weft.frontier.blacklist import Blacklist
+from weft.frontier.duphosts import read_duphosts
 from weft.frontier.overrides import MOST_SITE_PAGES, Overrides, SiteSettings
 from weft.frontier.patterns import Patterns
 from weft.frontier.traps import is_after, repeats
@@ -47,6 +48,16 @@ class Selection:
         (),
         "no URL that matches one of these regular expressions; by those with back-references or look-around, "
         "no URL of more than 500 characters either",
+    )
+    duphosts: str = setting(
+        "",
+        "file with sites that are copies of others, a replica and its original a line, as `weft duphosts` writes it: "
+        "the original is visited in place of the replica",
+    )
+    www: Literal["keep", "add"] = setting(
+        "keep",
+        "add: visit www.example.org in place of example.org, where that is a registered domain itself; longer names "
+        "stay as they are. keep: all do",
     )
     types: tuple[str, ...] = setting((), "further media types to collect: application/pdf, image/*, pdf; '*/*' for all")
     external: Literal["deep-link", "home-page", "combined"] = setting(
@@ -164,6 +175,7 @@ class Scope:
         self.wanted = Wanted(selection.types)
         self.blacklist = Blacklist()
         # A URL that cannot be tried is rather left out.
+        self._duphosts = read_duphosts(selection.duphosts, www=selection.www == "add")
         self._include = Patterns(selection.include, "include", unsure=False) if selection.include else None
         self._exclude = Patterns(selection.exclude, "exclude", unsure=True) if selection.exclude else None
         self.slow = any(given is not None and given.slow for given in (self._include, self._exclude))
@@ -177,6 +189,7 @@ class Scope:
     def admit(self, url: str) -> list[str]:
         """Let what this seed stands for into the scope; the seed, if that added anything."""
         before = self._size
+        url = self.original(url)
         site = site_of(url)
         if self.selection.scope == "site":
             self._sites.update(twins(site))
@@ -215,6 +228,8 @@ class Scope:
         by_site = self._by_site[site] if site in self._by_site else self._judge_site(url, site)
         if by_site is _PORT:
             return by_site
+        if self._duphosts is not None and kind != _REDIRECT and self.is_replica(site):
+            return Reason.DUPHOST
         if self._exclude is not None and self._exclude.match(url):
             return Reason.EXCLUDED
         if (
@@ -236,6 +251,19 @@ class Scope:
         return None
 
     # What rules ask.
+
+    @property
+    def replaces(self) -> bool:
+        """Do some sites stand for others?"""
+        return self._duphosts is not None
+
+    def is_replica(self, site: str) -> bool:
+        """Does another site stand for this one?"""
+        return self._duphosts is not None and self._duphosts.original_of(site) != site
+
+    def original(self, url: str) -> str:
+        """A URL with the original in place of the replica: mostly as it is."""
+        return url if self._duphosts is None else self._duphosts.url_of(url)
 
     def covers(self, site: str) -> bool:
         """Can pages of a site be in the scope, other than by being named?"""
@@ -318,7 +346,8 @@ class Scope:
 
 
 # A seed is a seed wherever it lies, and robots.txt says where its sitemaps are.
-_SEED, _MAP, _PORT = int(Kind.SEED), int(Kind.MAP), Reason.PORT  # they are slow to find in Python 3.11
+# They are slow to find in Python 3.11.
+_SEED, _MAP, _REDIRECT, _PORT = int(Kind.SEED), int(Kind.MAP), int(Kind.REDIRECT), Reason.PORT
 _FROM_ANYWHERE = frozenset((Kind.SEED, Kind.MAP))
 _MOST_CACHED = 200_000
 

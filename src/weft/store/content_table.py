@@ -53,6 +53,11 @@ class Keys(NamedTuple):
     first: int
     second: int
 
+    @classmethod
+    def of(cls, secret: bytes) -> Keys:
+        """Those of a crawl."""
+        return cls(*HALVES.unpack(sha256(b"contents" + secret).digest()[: HALVES.size]))
+
     @property
     def check(self) -> int:
         """By which an index knows them."""
@@ -93,6 +98,11 @@ class ContentTable:
         """Read and write an open log, until nobody has this table any more."""
         self._log = file
         weakref.finalize(self, os.close, file)
+
+    @property
+    def name(self) -> str:
+        """The number of its worker, or what else it is called."""
+        return self._log_path.stem
 
     @property
     def count(self) -> int:
@@ -140,8 +150,8 @@ class ContentTable:
     # Writing.
 
     @classmethod
-    def of_worker(cls, folder: Path, worker: int, keys: Keys, *, most: int) -> ContentTable:
-        """A worker's own table, as it was left, or a new one."""
+    def of_worker(cls, folder: Path, worker: int | str, keys: Keys, *, most: int) -> ContentTable:
+        """A worker's own table, or one with another name, as it was left, or a new one."""
         table = cls(folder / f"{worker}.log", folder / f"{worker}.index", keys, most)
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)

@@ -10,14 +10,14 @@ there, whoever is killed when.
 What two workers store at the same time is therefore stored twice; it is counted when the second copy is settled. A
 table may lose entries (a power failure, a file that was removed): then a content is stored again, and nothing is wrong
 with it. None can stand for another: entries are compared by the whole SHA-1, and have a checksum of their own.
+
+One more table may be there beside those of workers: what earlier crawls have (`known`).
 """
 
 from __future__ import annotations
 
-import struct
 from collections import deque
 from collections.abc import Iterable
-from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from weft.compiled import address_of, array_at, compiled, table_at, table_of
 from weft.store.content_table import HALVES, ContentTable, Keys, halves_of, mark_of, open_tables, place_of
+from weft.store.known import NAME, Known
 from weft.store.volumes import Original
 
 _PLACES = 65_536  # tables, at most
@@ -50,9 +51,10 @@ class Contents:
     def __init__(self, folder: Path, worker: int, secret: bytes, *, most: int = 1 << 30) -> None:
         self._folder = folder
         self._worker = worker
-        self._keys = Keys(*struct.unpack("<qq", sha256(b"contents" + secret).digest()[:16]))
+        self._keys = Keys.of(secret)
         self._own = ContentTable.of_worker(folder, worker, self._keys, most=most)
         self._view = _view((self._own,))
+        self._known = Known(folder)  # where the contents of earlier crawls are
         self._unsettled: dict[bytes, Original] = {}
         self._new: list[tuple[bytes, Original]] = []  # since the last mark
         self._marked: deque[tuple[int, list[tuple[bytes, Original]]]] = deque()  # by the number of their commit
@@ -102,7 +104,11 @@ class Contents:
         view = self._view
         first, second = HALVES.unpack_from(digest)
         found = _find_at(view.address, len(view.tables), first, second, *self._keys)
-        return None if found < 0 else view.tables[found % _PLACES].read(found // _PLACES, digest)
+        if found < 0:
+            return None
+        table = view.tables[found % _PLACES]
+        entry = table.read(found // _PLACES, digest)
+        return entry if entry is None or table.name != NAME else self._known.original(entry)
 
     def mark(self, commit: int) -> None:
         """What came since the last mark is in this commit."""

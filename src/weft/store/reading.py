@@ -96,16 +96,27 @@ class CrawlFiles:
         return Record({name: value for name, _, value in fields}, head + gap, body)
 
     def content(self, row: dict[str, Any]) -> Record:
-        """The record that a row of `pages` names, with its content: a duplicate's is where it was stored first."""
+        """The record that a row of `pages` names, with its content: a duplicate's is where it was stored first, be that
+        in an earlier crawl.
+        """
         record = self.record(row)
         if not row["duplicate_of"]:
             return record
-        for found in self.rows(row["duplicate_of"]):
+        source = row.get("duplicate_in")
+        files = CrawlFiles(Path(source)) if source and (Path(source) / "crawl.toml").exists() else self
+        if source and files is self:
+            referred = f"{record.warc.get('WARC-Refers-To-Target-URI')} of {record.warc.get('WARC-Refers-To-Date')}"
+            raise WeftError(
+                f"its content is not in this crawl: it is that of {referred}",
+                where=source,
+                todo="replay both collections together, such as in pywb",
+            )
+        for found in files.rows(row["duplicate_of"]):
             if found["digest"] == row["digest"] and not found["duplicate_of"] and found["volume"] is not None:
-                return record._replace(body=self.record(found).body)
+                return record._replace(body=files.record(found).body)
         raise WeftError(
-            f"the content of {row['url']} was stored under another URL, which is not among the pages of this crawl",
-            where=str(self.out),
+            f"the content of {row['url']} was stored under another URL, which is not among the pages there",
+            where=str(files.out),
             todo="weft show --headers shows what there is",
         )
 

@@ -74,6 +74,9 @@ class PageRow:
     truncated: str | None = _column(pa.string(), "length, time, disconnect or unspecified where content is missing")
     digest: str | None = _column(pa.string(), "SHA-1 of the content, as in the WARC")
     duplicate_of: int = _id("id of the URL under which the same content was stored first, 0 for none")
+    duplicate_in: str | None = _column(
+        pa.string(), "where that content is, if it is not in this crawl: an earlier one, as `known` names it"
+    )
     links: int | None = _column(pa.int32(), "links found on it, null where it was not read")
     etag: str | None = _column(pa.string(), "ETag header")
     last_modified: str | None = _column(pa.string(), "Last-Modified header")
@@ -178,11 +181,12 @@ def page_row(  # noqa: PLR0915  a line a column
     if stored is not None:
         row.digest = stored.digest
         row.duplicate_of = stored.duplicate_of
+        row.duplicate_in = stored.duplicate_in or None
         row.volume = stored.volume
         row.offset = stored.offset
         row.length = stored.length
     else:
-        row.digest = row.volume = row.offset = row.length = None
+        row.digest = row.duplicate_in = row.volume = row.offset = row.length = None
         row.duplicate_of = 0
     return row
 

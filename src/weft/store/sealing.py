@@ -26,6 +26,7 @@ from weft.store.places import folder_of, name_of, places_of
 from weft.store.sealed import folders, note
 from weft.store.stored import stored_names
 from weft.store.volumes import Original
+from weft.store.warc import digest_bytes
 
 _ROW_GROUP = 65_536
 _KNOWN_BY = ["id", "url", "kind", "digest", "fetched_at", "duplicate_of", "bytes", "truncated"]
@@ -197,7 +198,7 @@ def _originals(batch: pa.RecordBatch) -> Iterator[tuple[bytes, Original]]:
     ids = rows["id"].to_numpy().view(np.uint64).tolist()
     walls = (rows["fetched_at"].cast(pa.int64()).to_numpy() / 1e6).tolist()
     found = map(Original, ids, rows["url"].to_pylist(), walls)
-    return zip(map(_digest, rows["digest"].to_pylist()), found, strict=True)
+    return zip(map(digest_bytes, rows["digest"].to_pylist()), found, strict=True)
 
 
 def make_contents_anew(folder: Path, secret: bytes) -> None:
@@ -219,12 +220,3 @@ def part_number(path: Path) -> int:
     12
     """
     return int(path.name.partition(".")[0].rpartition("-")[2])
-
-
-# WARC writes digests in the letters of RFC 4648, Python reads numbers of base 32 in others.
-_DIGITS = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789abcdefghijklmnopqrstuv")
-
-
-def _digest(text: str) -> bytes:
-    """A digest as WARC writes it, in bytes."""
-    return int(text[5:].translate(_DIGITS), 32).to_bytes(20)

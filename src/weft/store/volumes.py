@@ -52,6 +52,10 @@ def _folder_complaint(folder: str) -> str:
     return "" if folder.strip() else "give the names of directories"
 
 
+def _known_complaint(name: str) -> str:
+    return "" if name.strip() else "give the directory of a crawl, or a file in the form CDXJ"
+
+
 def _store_complaint(url: str) -> str:
     """What is wrong with the address of a store.
 
@@ -77,6 +81,13 @@ class Storing:
         "fails the next is used, and when none is left the crawl pauses until there is room; empty: `volumes/` of the "
         "crawl's directory",
         check=_folder_complaint,
+    )
+    known: tuple[str, ...] = setting(
+        (),
+        "earlier crawls, by their directories, or indexes of archives (CDXJ): a page whose content one of them has is "
+        "kept as a revisit record that refers to it, and both are needed for its replay; each is read once, when the "
+        "crawl begins or goes on with it, and stays known",
+        check=_known_complaint,
     )
     store: str = setting(
         "",
@@ -136,6 +147,7 @@ class Stored(msgspec.Struct, frozen=True, gc=False):
     length: int
     digest: str  # of the payload
     duplicate_of: int  # the id of the URL under which the same content was stored first, or 0
+    duplicate_in: str = ""  # where that is, if it is not in this crawl
 
 
 class Original(msgspec.Struct, frozen=True, gc=False):
@@ -144,6 +156,14 @@ class Original(msgspec.Struct, frozen=True, gc=False):
     id: int  # of the URL
     url: str
     wall: float
+    source: str = ""  # where it is, if it is not in this crawl: as `known` names it
+    by_second: bool = False  # its time is known to the second
+
+    @property
+    def date(self) -> str:
+        """Its time, as WARC has it."""
+        date = warc_date(self.wall)
+        return f"{date[:19]}Z" if self.by_second else date
 
 
 class Volumes:
@@ -213,7 +233,7 @@ class Volumes:
             kind = "revisit"
             refers = (
                 f"WARC-Profile: {REVISIT_PROFILE}\r\nWARC-Refers-To-Target-URI: {original.url}\r\n"
-                f"WARC-Refers-To-Date: {warc_date(original.wall)}\r\n"
+                f"WARC-Refers-To-Date: {original.date}\r\n"
             )
         if cut:
             refers += f"WARC-Truncated: {cut}\r\n"
@@ -247,7 +267,9 @@ class Volumes:
                 revisit=original is not None,
             )
         )
-        return Stored(self._name, offset, length, digest, 0 if original is None else original.id)
+        if original is None:
+            return Stored(self._name, offset, length, digest, 0)
+        return Stored(self._name, offset, length, digest, original.id, original.source)
 
     def flush(self) -> None:
         """Write what is gathered."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,7 @@ def short_cut_agrees(examples: int) -> None:
 
     @settings(max_examples=examples)
     @given(
-        selection=selections,
+        selection=st.builds(lambda chosen, www: replace(chosen, www=www), selections, st.sampled_from(["keep", "add"])),
         overrides=OVERRIDES,
         seeds=st.lists(st.sampled_from(URLS), max_size=2),
         blacklist=blacklists,

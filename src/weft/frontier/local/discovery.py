@@ -37,7 +37,8 @@ _LONGEST_WRITTEN = 65_536  # characters of a link as written, which is brought t
 _NOT_FOR_EVER = frozenset((Reason.DEPTH, Reason.CHAIN, Reason.PAGE_SITES, Reason.DNS_NOT_FOUND))
 _ID = (1 << ID_BITS) - 1
 _NOWHERE = (0, True)
-_A, _MAP = int(Kind.A), int(Kind.MAP)  # an enumeration's members are slow to find in Python 3.11
+# An enumeration's members are slow to find in Python 3.11.
+_A, _MAP, _REDIRECT = int(Kind.A), int(Kind.MAP), int(Kind.REDIRECT)
 
 
 class Links(NamedTuple):
@@ -88,6 +89,7 @@ class Discovery:
         self._asked: tuple[bytes, bool] | None = None  # how it is asked for which is found now, and whether again
         self._source = ""  # the site of the sitemap that names them; no rule looks at where other links are
         self._external = selection.external
+        self._replaces = scope.replaces
         self._remembered = Remembered(self._seen.keyed.secret, shared=self._external == "deep-link", ranked=ranked)
         self._strangers: tuple[int, set[str]] = (0, set())  # a page, and the new sites that it led to
         self.wildcards = Wildcards(selection.max_wildcard_sites)
@@ -193,6 +195,14 @@ class Discovery:
             found[place] = target
         self._remembered.remember(new)
 
+    def original(self, url: str, kind: int) -> str:
+        """A URL as it is asked for: where its site is a replica, that of the original, and this one is refused."""
+        original = url if kind == _REDIRECT else self._scope.original(url)
+        if original is not url:
+            self.refused[Reason.DUPHOST] += 1
+            self._note(fingerprint(url), url)
+        return original
+
     def offer(
         self,
         url: str,
@@ -210,6 +220,8 @@ class Discovery:
         `steps` says how long the chain is that led to it; `named` are its id and its key where these are not those of
         the URL, `asked` how it is asked for (encoded), and whether again, for another worker who holds its site.
         """
+        if self._replaces:
+            url = self.original(url, kind)
         offers: list[Offer] = []
         self._steps, self._source, self._asked = steps, "", asked
         target, key = (fingerprint(url), 0) if named is None else named
@@ -236,6 +248,8 @@ class Discovery:
         """Offer one URL that is to be asked for in a way of its own, perhaps `again` when its page is done; the reason
         if it is refused.
         """
+        if self._replaces:
+            url = self.original(url, kind)
         key = self._seen.keyed.of_bytes(special.name(url))
         page = self._seen.find(key)
         if page >= 0 and not (again and self._pages.replace(key)):
@@ -282,6 +296,8 @@ class Discovery:
         url = normal_form(written, base, self._rules)
         if type(url) is not str:
             return _NOWHERE
+        if self._replaces:
+            url = self.original(url, kind)
         target = fingerprint(url)
         remembered: int = target
         if self._ranked:
