@@ -2,7 +2,8 @@ r"""The text of an HTML page. In: the page as text. Out: the words that a reader
 
 All words are found by the tags alone, without a tree: that takes time linear in the length of a page, whatever is in
 it. Main text needs a tree (resiliparse). Building one, and walking it, takes time that grows with the square of its
-depth, and a page of 50 kB can make that seconds; so it is done in a process with limits, and what is nested too deep has none.
+depth, and a page of 50 kB can make that seconds; so it is done in a process with limits, and what is nested too deep
+has none.
 
 >>> page = "<nav><a href=/>Home</a></nav><p>Hello <b>world</b> &amp; all<p>and more<script>1 < 2</script>"
 >>> whole_text(page)
