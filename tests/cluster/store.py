@@ -70,9 +70,9 @@ class LineStore:
     def __repr__(self) -> str:
         return f"LineStore({self._growing})"
 
-    def archive(self, turn: Turn, page: Page, *, cut: str) -> Stored:
+    def archive(self, turn: Turn, page: Page, *, cut: str, conversion: str = "") -> Stored:
         """It is written with its line."""
-        del page, cut
+        del page, cut, conversion
         return Stored("", 0, 0, f"sha1:{turn.id}", 0)
 
     def note_page(self, fetched: Fetched, stored: Stored | None) -> None:

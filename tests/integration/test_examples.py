@@ -91,13 +91,17 @@ def test_two_applications__share_one_system(bed: Bed, tmp_path: Path) -> None:
 
 
 def test_ten_lines__of_the_documentation_run(bed: Bed, tmp_path: Path) -> None:
-    """The program in the package's docstring is run as it stands, but for the address and the contact."""
+    """The programs in the package's docstring are run as they stand, but for address, directory and contact: the second
+    reads what the first has collected.
+    """
     assert weft.__doc__ is not None
     code = "\n".join(line[4:] for line in weft.__doc__.splitlines() if line.startswith("    "))
-    code = code.replace("https://example.org/", bed.seeds()[0]).replace('out="example"', f'out="{tmp_path / "ten"}"')
+    code = code.replace("https://example.org/", bed.seeds()[0]).replace('"example"', f'"{tmp_path / "ten"}"')
     code = code.replace("max_pages=100", f'max_pages=20, dns=["{bed.dns}"], allow_address=["127.0.0.0/8"], wait=0')
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE)
-    assert len(done.stdout.splitlines()) == 20
+    came = rows(tmp_path / "ten", "count(*)", "status = 200")[0][0]
+    assert came > 10
+    assert len(done.stdout.splitlines()) == 20 + came
 
 
 def test_first_crawl__is_what_make_crawl_runs(tmp_path: Path) -> None:

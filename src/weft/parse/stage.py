@@ -176,8 +176,8 @@ class Stage:
 def filled(result: Any) -> Filled:
     """What a stage returned, in one form; what it cannot be is an error.
 
-    >>> filled({"words": 3}), filled([("a", 1)]).rows
-    (Filled(values={'words': 3}, rows=[]), [('a', 1)])
+    >>> filled({"words": 3}).values, filled([("a", 1)]).rows
+    ({'words': 3}, [('a', 1)])
     """
     if result is None:
         return Filled()
