@@ -39,7 +39,7 @@ def texts() -> Pages:
         pages[f"/{number}"] = pages[f"/{number}/copy"] = f"<p>{text}".encode()
         words[chance.randrange(600)] = "edited"
         pages[f"/{number}/edited"] = f"<title>Edited</title><p>{' '.join(words)}".encode()
-    pages["/short"] = b"<p>too few words for a fingerprint"
+    pages["/short"] = b"<p>too few words for a SimHash"
     pages["/"] = links(*pages)
     return pages
 
@@ -63,10 +63,10 @@ def crawled(seeds: list[SmallSite], out: Path, **settings: Any) -> Summary:
 
 @pytest.mark.restarts
 def test_near_duplicates__are_clusters_also_of_a_crawl_that_was_killed(tmp_path: Path) -> None:
-    """Every page has its fingerprint, on whichever side of the kill it was fetched."""
+    """Every page has its SimHash, on whichever side of the kill it was fetched."""
     out = tmp_path / "crawl"
     with small_site(texts()) as site:
-        command = [sys.executable, "-m", "weft", "crawl", site.url(), "--out", str(out), "--fingerprint", "--wait", "0"]
+        command = [sys.executable, "-m", "weft", "crawl", site.url(), "--out", str(out), "--simhash", "--wait", "0"]
         command += ["--per-visit", "3", "--commit-every", "0.1", "--speed", "20 pages/s"]
         siege = Siege(command, tmp_path / "output.txt")
         try:
@@ -116,6 +116,15 @@ def test_known__contents_are_revisits_that_refer_to_the_earlier_crawl(tmp_path: 
         assert weft("show", two, site.url("/1")).encode() == pages["/1"]
         assert str(one) in weft("explain", two, site.url("/1"))
         assert "nothing is damaged" in weft("repair", two, "--check")
+
+
+def test_known__contents_of_a_site_that_moved_do_not_count_as_its_copies(tmp_path: Path) -> None:
+    """Else a site that was crawled last year under another name would be left alone after some pages."""
+    with sites(texts(), texts()) as [old, new]:
+        crawled([old], tmp_path / "one")
+        summary = crawled([new], tmp_path / "two", known=[str(tmp_path / "one")], max_site_duplicates=1)
+    assert summary.refused.get("site-duplicates", 0) == 0
+    assert len(rows(tmp_path / "two", "url", "final and kind <> 'robots' and status = 200")) == 3 * TEXTS + 2
 
 
 def test_known__that_is_not_there_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ def write_down(
         kept = discreet(page) if wires.asker.guarded else page
         stored = wires.store.archive(outcome.turn, kept, cut=outcome.cut, conversion=conversion)
         if page.status == _OK and outcome.turn.kind < _MAP:
-            copy = stored.duplicate_of not in (0, outcome.turn.id)  # a page that is as it was is no copy
+            # A page that is as it was is no copy, nor is one that an earlier crawl has: sites move.
+            copy = stored.duplicate_of not in (0, outcome.turn.id) and not stored.duplicate_in
             wires.frontier.sites.note_content(visit.site, copy=copy)
     fetched = Fetched(
         outcome,
