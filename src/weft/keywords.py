@@ -239,11 +239,11 @@ class Keywords(TypedDict, total=False):
     detect_language: bool
     """Find out which language the text of a page is in; with `text`, also of other formats than HTML and plain
     text."""
-    fingerprint: bool
-    """Make a fingerprint of the text of each page, by which near-duplicates are known: the column `simhash` of
-    `pages`, for `weft duplicates`."""
-    fingerprint_words: int
-    """A text with fewer words has no fingerprint, as one word more or less would change it."""
+    simhash: bool
+    """Make a SimHash of the text of each page, by which near-duplicates are known: the column `simhash` of `pages`,
+    for `weft duplicates`."""
+    simhash_words: int
+    """A text with fewer words has no SimHash, as one word more or less would change it."""
 
     # Storing.
 

@@ -24,7 +24,7 @@ def duplicates(
     /,
     *,
     within: Annotated[
-        int, Parameter(help="Bits in which the fingerprints of two alike pages differ.", validator=Number(gte=0, lte=8))
+        int, Parameter(help="Bits in which the SimHashes of two alike pages differ.", validator=Number(gte=0, lte=8))
     ] = 5,
     most: Annotated[int, Parameter(help="Clusters that are listed.", validator=Number(gte=0))] = 20,
     urls: Annotated[int, Parameter(help="URLs of each that are listed.", validator=Number(gte=1))] = 5,
@@ -33,7 +33,7 @@ def duplicates(
     """List clusters of pages that are the same, or almost so.
 
     Exact duplicates have the same content. Near-duplicates have texts that differ little: they are known by the
-    fingerprints that a crawl with --fingerprint makes. Works beside a running crawl. The largest clusters come first,
+    SimHashes that a crawl with --simhash makes. Works beside a running crawl. The largest clusters come first,
     with their sites and some of their URLs; a page stands for its cluster, and the others count as duplicates.
 
     For example:
@@ -59,14 +59,12 @@ def _print(found: Found) -> None:
         f"{found.pages:,} pages: {found.exact:,} exact duplicates ({_share(found.exact, found)}), {found.near:,} near "
         f"ones within {found.within} bits ({_share(found.near, found)}), in {found.clusters:,} clusters"
     )
-    if not found.fingerprints:
-        console.print("no page has a fingerprint: near-duplicates are found in crawls that ran with --fingerprint")
-    elif found.fingerprints < found.pages:
-        console.print(
-            f"{found.pages - found.fingerprints:,} pages have no fingerprint: no text, or too few words of it"
-        )
+    if not found.simhashes:
+        console.print("no page has a SimHash: near-duplicates are found in crawls that ran with --simhash")
+    elif found.simhashes < found.pages:
+        console.print(f"{found.pages - found.simhashes:,} pages have no SimHash: no text, or too few words of it")
     if found.cut:
-        console.print(f"{found.cut:,} fingerprints have so many alike in some bits that not all were compared")
+        console.print(f"{found.cut:,} SimHashes have so many alike in some bits that not all were compared")
     for cluster in found.largest:
         _print_cluster(console, cluster)
     if found.clusters > len(found.largest):

@@ -1,10 +1,10 @@
-"""Which fingerprints of texts are alike. In: distinct SimHashes, and in how many bits two may differ. Out: sets.
+"""Which SimHashes of texts are alike. In: distinct SimHashes, and in how many bits two may differ. Out: sets.
 
 Comparing each with each takes too long, so they are sorted several times, each time by other bits. The 64 bits are cut
 into blocks, `within` + k of them: where two differ in no more than `within` bits, k blocks are the same in both, and
 for each choice of k blocks those that agree in them stand side by side in one of the orders. k is chosen by what the
-sorting and the comparing would take. One order is in memory at a time: 32 bytes a fingerprint in all, beside the
-fingerprints themselves.
+sorting and the comparing would take. One order is in memory at a time: 32 bytes a SimHash in all, beside the
+SimHashes themselves.
 
 Where very many agree in the chosen bits, each is compared with the next `MOST` alone, so that time is bounded too; how
 often that happened is counted. Two sets become one where any of their members are alike: members of a set may differ in
@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 
 from weft.compiled import compiled, inlined, uncounted
 
-MOST = 2_000  # with which one fingerprint is compared in one order
-_SORTING = 40.0  # comparisons that take as long as sorting a fingerprint
+MOST = 2_000  # with which one SimHash is compared in one order
+_SORTING = 40.0  # comparisons that take as long as sorting a SimHash
 _BITS = 64
 
 
 class Alike(NamedTuple):
-    """Fingerprints in sets."""
+    """SimHashes in sets."""
 
     sets: NDArray[np.int64]
     """For each: the first of its set."""
@@ -42,7 +42,7 @@ class Alike(NamedTuple):
 
 
 def alike(values: NDArray[np.uint64], within: int) -> Alike:
-    """Put distinct fingerprints into sets."""
+    """Put distinct SimHashes into sets."""
     sets = np.arange(len(values), dtype=np.int64)
     cut = 0
     if len(values) > 1:
@@ -55,7 +55,7 @@ def alike(values: NDArray[np.uint64], within: int) -> Alike:
 
 
 def masks(count: int, within: int) -> list[np.uint64]:
-    """The bits by which so many fingerprints are sorted, each time.
+    """The bits by which so many SimHashes are sorted, each time.
 
     >>> [f"{mask:016x}" for mask in masks(1_000, 3)]
     ['000000000000ffff', '00000000ffff0000', '0000ffff00000000', 'ffff000000000000']

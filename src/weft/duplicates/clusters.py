@@ -2,7 +2,7 @@
 
 Pages are those that were fetched for good with status 200 and are not empty; of a page that was fetched several times,
 the last fetch counts. Parts of pages, robots.txt and sitemaps are none. Two are exact duplicates where their contents
-have the same digest, and near-duplicates where the fingerprints of their texts (the column `simhash`) differ in few
+have the same digest, and near-duplicates where the SimHashes of their texts (the column `simhash`) differ in few
 bits. A cluster is what hangs together so: two of its pages may differ in more.
 
 The columns are read twice: first what clusters are made of, some numbers for each page, then the URLs of those that are
@@ -40,7 +40,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
 
     pages: int
     contents: int  # that differ in at least a byte
-    furthest: int  # bits in which the fingerprint of a page differs from that of the first one, at most
+    furthest: int  # bits in which the SimHash of a page differs from that of the first one, at most
     sites: dict[str, int]  # pages by site, those with most first
     urls: list[str]  # some of them, the one that was fetched first at the head
 
@@ -51,11 +51,11 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     crawl: str
     within: int  # bits
     pages: int  # that were looked at
-    fingerprints: int  # pages that have one
+    simhashes: int  # pages that have one
     exact: int  # pages whose very content another page before them has
     near: int  # pages that are no exact duplicates, and are like another one before them
     clusters: int  # in all
-    cut: int  # fingerprints that were not compared with all that agree in some bits: too many do
+    cut: int  # SimHashes that were not compared with all that agree in some bits: too many do
     largest: list[Cluster]
 
     @property
@@ -72,7 +72,7 @@ class _Pages(NamedTuple):
     further: Ids  # … and eight more, which are as good as all twenty
     moment: Ids
     simhash: NDArray[np.uint64]
-    printed: NDArray[np.bool_]  # has a fingerprint
+    printed: NDArray[np.bool_]  # has a SimHash
 
 
 def find_duplicates(crawl: Path, *, within: int = 5, most: int = 20, urls: int = 5) -> Found:
@@ -96,7 +96,7 @@ def find_duplicates(crawl: Path, *, within: int = 5, most: int = 20, urls: int =
         crawl=str(crawl),
         within=within,
         pages=len(pages.ids),
-        fingerprints=int(pages.printed.sum()),
+        simhashes=int(pages.printed.sum()),
         exact=int((sizes - contents).sum()),
         near=int((contents - 1).sum()),
         clusters=int((sizes > 1).sum()),

@@ -15,12 +15,12 @@ from typing import Any
 from weft.parse.stage import Stage
 from weft.settings import setting
 from weft.stages.digest import DIGEST
-from weft.stages.fingerprint import FINGERPRINT
 from weft.stages.language import LANGUAGE
 from weft.stages.links import LINKS
+from weft.stages.simhash import SIMHASH
 from weft.stages.text import TEXT
 
-STAGES: tuple[Stage, ...] = (LINKS, DIGEST, TEXT, LANGUAGE, FINGERPRINT)
+STAGES: tuple[Stage, ...] = (LINKS, DIGEST, TEXT, LANGUAGE, SIMHASH)
 
 BY_NAME = SimpleNamespace(**{stage.name: stage for stage in STAGES})
 """The same for a process apart, which is told `weft.stages:BY_NAME.NAME`."""

@@ -1,4 +1,6 @@
-"""The language that a text is written in, beside the one that its page declares."""
+"""The language that a text is written in, beside the one that its page declares. It runs apart: the text must be made
+first, where nobody has, and others cannot wait for it.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +57,7 @@ LANGUAGE = Stage(
         Column("detected_language", "string", "language of its text, by ISO 639-1; null where there is too little"),
         Column("language_confidence", "float32", "how sure that is, from 0 to 1"),
     ),
+    apart=True,
     settings=Languages,
     make=_make,
     wanted=lambda settings: bool(settings.detect_language),

@@ -1,4 +1,4 @@
-"""Alike fingerprints: all that are within the distance, whatever the order they are looked at in."""
+"""Alike SimHashes: all that are within the distance, whatever the order they are looked at in."""
 
 from __future__ import annotations
 
