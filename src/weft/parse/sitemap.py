@@ -178,10 +178,10 @@ class _Reader:
             self._keep(instead)
 
     def _keep(self, written: str) -> None:
-        here, above = self._path[-1], self._path[-2] if len(self._path) > 1 else ""
-        kept = self._maps if "sitemap" in (here, above) else self._pages
+        around = self._path[-2:]  # the element itself, and the one above; none where XML breaks off behind its root
+        kept = self._maps if "sitemap" in around else self._pages
         # A picture or film that belongs to a page is listed with a <loc> of its own.
-        if not written or above in _NO_PAGES:
+        if not written or (len(around) > 1 and around[0] in _NO_PAGES):
             return
         if len(kept) >= self._most:
             self._left_out += 1

@@ -5,6 +5,8 @@ than a limit, whatever the archive says of their sizes.
 from __future__ import annotations
 
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,6 +16,21 @@ from weft.text.gathering import Gathering, Stopped, Why
 _CHUNK = 1 << 16
 MOST_EXPANDED = 200_000_000  # bytes that the members of one archive unpack to, together
 _ENCRYPTED = 1  # in the flags of a member
+# What the library raises on archives that are not as they should be: offsets before the beginning, sizes that no system
+# has, members in codings that it lacks or that are broken.
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
 
 
 class Archive:
@@ -24,7 +41,7 @@ class Archive:
         self._left = MOST_EXPANDED if most is None else most
         try:
             self._file = zipfile.ZipFile(io.BytesIO(body))
-        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        except _BROKEN as error:
             raise Stopped(Why.BROKEN) from error
         self.names = self._file.namelist()
 
@@ -51,9 +68,7 @@ class Archive:
                         raise Stopped(Why.EXPANSION)
                     self._into.check()
                     yield chunk
-        except KeyError as error:
-            raise Stopped(Why.BROKEN) from error
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        except _BROKEN as error:
             raise Stopped(Why.BROKEN) from error
 
     def read(self, name: str) -> bytes:

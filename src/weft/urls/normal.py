@@ -171,7 +171,7 @@ def credentials_of(text: str) -> tuple[str, tuple[str, str] | None]:
     if "@" not in text:
         return text, None
     try:
-        url = URL(text)
+        url = URL(_odd_surrogate.sub(_octet, text))  # as `normal_form` reads it
     except ValueError:
         return text, None
     if not (url.username or url.password):

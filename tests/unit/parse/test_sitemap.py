@@ -264,3 +264,8 @@ MARKUP = st.lists(st.sampled_from([b"\n", *(piece.replace(b"_", b" ") for piece 
 def test_sitemap__never_raises(body: bytes) -> None:
     """Any bytes are a sitemap that lists something or nothing."""
     assert all(parse_sitemap(body).pages)
+
+
+def test_feed__that_goes_on_behind_its_end_is_read_up_to_there() -> None:
+    """Also where all of it is an address that stands for an item."""
+    assert parse_sitemap(b"<guid>https://a/2</guid><url>&#1;</url>").pages == ["https://a/2"]

@@ -51,6 +51,15 @@ def test_text__of_a_content_with_a_bad_byte_is_never_an_exception(name: str) -> 
         assert extract(bad, documents.TYPES[name], "", LIMITS).reason is not Why.ENDED
 
 
+def test_format__of_an_archive_without_a_stretch_is_not_seen() -> None:
+    """What it says of its members lies before its beginning then; by its type it is read all the same."""
+    body = documents.SOUND["odt"]
+    cut = body[:4] + body[24:]
+    assert format_of(cut, "application/zip") is None
+    assert extract(cut, "application/zip", "", LIMITS).reason is Why.NO_EXTRACTOR
+    assert extract(cut, documents.TYPES["odt"], "", LIMITS).format == "odt"
+
+
 def test_text__of_a_bomb_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """An archive that unpacks to more than its limit is read no further, and neither is one whose entities do."""
     monkeypatch.setattr("weft.text.zipped.MOST_EXPANDED", 5_000_000)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.costs import check_linear
 
-from weft.urls import Unusable, UrlRules, normal_form
+from weft.urls import Unusable, UrlRules, credentials_of, normal_form
 from weft.urls.normal import _parsed
 
 BASE = "https://www.example.org/a/b.html?x=1"
@@ -334,3 +334,9 @@ def test_sessions__cost_what_the_length_says(piece: str) -> None:
         lambda text: normal_form(text, rules=rules),
         size=200_000,
     )
+
+
+def test_credentials__are_taken_off_whatever_else_is_in_the_url() -> None:
+    """A seed may have a byte that is no UTF-8; with its credentials it would be refused."""
+    bare, found = credentials_of("http://me:secret@example.org/\udce9")
+    assert (bare, found) == ("http://example.org/%E9", ("me", "secret"))
