@@ -41,6 +41,35 @@ class SystemClock:
     wall = staticmethod(time.time)  # noqa: TID251
 
 
+class SpedUpClock:
+    """Another clock's time from now on, so many times as fast: for webs that change and whoever crawls them.
+
+    >>> slow = VirtualClock(100.0)
+    >>> fast = SpedUpClock(slow, 3600, wall=1e9)
+    >>> slow.advance(2)
+    >>> fast.now(), fast.wall()
+    (7200.0, 1000007200.0)
+    """
+
+    def __init__(self, clock: Clock, speed_up: float, *, now: float = 0.0, wall: float = 0.0) -> None:
+        self._clock = clock
+        self._speed_up = speed_up
+        self._now, self._wall = now, wall
+        self._began = clock.now(), clock.elapsed()
+
+    def now(self) -> float:
+        """What `now` was in the beginning, and what has passed since."""
+        return self._now + (self._clock.now() - self._began[0]) * self._speed_up
+
+    def elapsed(self) -> float:
+        """The same on a clock that also runs while the machine sleeps."""
+        return self._now + (self._clock.elapsed() - self._began[1]) * self._speed_up
+
+    def wall(self) -> float:
+        """What `wall` was in the beginning, and what has passed since on the clock that never jumps."""
+        return self.now() - self._now + self._wall
+
+
 class VirtualClock:
     """A clock that moves only when told to: for the simulator and for tests."""
 
