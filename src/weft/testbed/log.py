@@ -5,6 +5,9 @@ differences are true even when the machine's wall clock is set. A line is writte
 answer has been handed to the kernel, and one more, with the event `close`, when a connection has ended (its
 `last_byte` says when). Politeness is judged by this file: it is the servers' word, not the crawler's.
 
+Where a web changes, a line also says in which time of the web its request was answered: what was sent is the version
+of that time.
+
 Invariant: a file holds whole lines only, except perhaps for its last one while a server is running.
 """
 
@@ -12,11 +15,12 @@ from __future__ import annotations
 
 import os
 import re
+from math import nan
 from pathlib import Path
 from typing import NamedTuple
 
 from weft.clock import Clock
-from weft.errors import WeftError
+from weft.errors import UsageError, WeftError
 
 
 class Entry(NamedTuple):
@@ -45,9 +49,12 @@ class Entry(NamedTuple):
     """What the answer was: page, redirect, 404, hang, … (see `weft.testbed.answers`)."""
     path: str
     agent: str
+    web_time: float = nan
+    """The web's time, in seconds from its start, for which the answer was made; NaN: the web does not change."""
 
 
-_HEADER = ("\t".join(Entry._fields) + "\n").encode()
+_HEADERS = ("\t".join(Entry._fields[:-1]), "\t".join(Entry._fields))
+"""The first line of a log; where a web changes, the second of these."""
 _UNPRINTABLE = dict.fromkeys((*range(32), 127), "?")
 _PRINTABLE = re.compile(rb"[ -~]+\Z").match
 
@@ -71,7 +78,7 @@ class RequestLog:
 
     __slots__ = ("_file", "_lines")
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, changing: bool = False) -> None:
         self._lines: list[bytes] = []
         self._file = -1
         if path is None:
@@ -79,7 +86,7 @@ class RequestLog:
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
             if os.fstat(self._file).st_size == 0:
-                os.write(self._file, _HEADER)
+                os.write(self._file, f"{_HEADERS[changing]}\n".encode())
         except OSError as error:
             raise WeftError(f"cannot write the request log: {error.strerror}", where=str(path)) from error
 
@@ -111,17 +118,70 @@ def cleaned(text: bytes) -> bytes:
     return text.decode("latin-1").translate(_UNPRINTABLE).encode("ascii", "backslashreplace") or b"-"
 
 
+class LogReader:
+    """Reads a log that grows: each line once, however often it is asked."""
+
+    __slots__ = ("_entries", "_lines", "_path", "_read")
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = 0  # bytes of whole lines …
+        self._lines = 0  # … and how many these are
+        self._entries: list[Entry] = []
+
+    def entries(self) -> list[Entry]:
+        """All whole lines there are by now."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._read)
+                text = file.read()
+        except OSError as error:
+            raise UsageError(f"cannot read the request log: {error.strerror}", where=str(self._path)) from error
+        whole = text[: text.rfind(b"\n") + 1]
+        try:
+            lines = whole.decode("ascii").splitlines()
+        except UnicodeDecodeError as error:
+            raise _no_log(self._path) from error
+        if lines and not self._read and lines[0] not in _HEADERS:
+            raise _no_log(self._path)
+        for number, line in enumerate(lines, self._lines + 1):
+            if number > 1:
+                self._entries.append(self._entry(number, line))
+        self._read += len(whole)
+        self._lines += len(lines)
+        return self._entries.copy()
+
+    def _entry(self, number: int, line: str) -> Entry:
+        try:
+            return _entry(line)
+        except ValueError as error:
+            raise UsageError(
+                "a line of the request log cannot be read",
+                where=f"{self._path}, line {number}",
+                todo="lines are whole as the servers write them: take the file anew, or leave this line out",
+            ) from error
+
+
 def read_log(path: Path) -> list[Entry]:
     """All whole lines of a log."""
-    text = path.read_text(encoding="ascii")
-    whole = text[: text.rfind("\n") + 1]
-    return [_entry(line) for line in whole.splitlines()[1:]]
+    return LogReader(path).entries()
+
+
+def is_cut(path: Path) -> bool:
+    """Whether the last line of a log is not whole: its server runs, or was killed, or the file was cut."""
+    return not path.read_bytes().endswith(b"\n")
+
+
+def _no_log(path: Path) -> UsageError:
+    return UsageError(
+        "this is no log of the testbed's servers", where=str(path), todo="give what `weft testbed serve --log` wrote"
+    )
 
 
 def _entry(line: str) -> Entry:
     event, site, address, scheme, connection, opened, first, last, *rest = line.split("\t")
-    method, status, size, kind, path, agent = rest
+    method, status, size, kind, path, agent, *web_time = rest
     return Entry(
         event, site, address, scheme, int(connection), float(opened), float(first), float(last), method,
-        int(status), int(size), kind, path, agent,
+        int(status), int(size), kind, path, agent, *map(float, web_time),
     )  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 from weft.clock import VirtualClock
 from weft.errors import WeftError
-from weft.testbed.log import Entry, RequestLog, Stopwatch, cleaned, read_log
+from weft.testbed.log import Entry, LogReader, RequestLog, Stopwatch, cleaned, read_log
 
 LINE = b"request\ta.test\t127.1.0.1\thttp\t7\t10.000000\t11.000000\t12.500000\tGET\t200\t99\tpage\t/x\tbot/1 (+a b)\n"
 
@@ -37,6 +37,24 @@ def test_log__nothing_is_written_before_a_flush(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(LINE[:40])
     assert len(read_log(path)) == 1
+    log.close()
+
+
+def test_log__that_grows_is_read_on(tmp_path: Path) -> None:
+    """What one reader was given before stays, and comes again with what is new; a line that was half comes whole."""
+    path = tmp_path / "log.tsv"
+    log, reader = RequestLog(path), LogReader(path)
+    assert reader.entries() == []
+    log.add(LINE)
+    log.flush()
+    first = reader.entries()
+    with path.open("ab") as file:
+        file.write(LINE[:40])
+        file.flush()
+        assert reader.entries() == first
+        file.write(LINE[40:])
+    assert reader.entries() == read_log(path) == [*first, *first]
+    assert len(first) == 1
     log.close()
 
 
