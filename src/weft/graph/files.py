@@ -21,6 +21,7 @@ from weft import disk
 from weft.clock import Clock, SystemClock
 from weft.disk import Writer, replace_file, replacing, write_new, writing
 from weft.errors import UsageError
+from weft.graph.hosting import Hosting
 from weft.graph.model import Graph
 
 FORMAT = 1
@@ -36,6 +37,7 @@ _GRAPH: dict[str, type[np.generic]] = {
     "depth": np.uint8,
 }
 _MORE: dict[str, type[np.generic]] = {"ids": np.int64, "scores": np.float64, "old_scores": np.float64}
+_HOSTING: dict[str, type[np.generic]] = {"domain": np.uint64, "address": np.uint64, "farm": np.int32}  # by site
 
 
 class Urls:
@@ -81,6 +83,8 @@ class Stored:
     """PageRank."""
     old_scores: NDArray[np.float64] | None = None
     """PageRank in an earlier snapshot, times N_old / N; NaN: the page is new."""
+    hosting: Hosting | None = None
+    """Where its sites are."""
     about: dict[str, Any] = field(default_factory=dict)
     """Where the graph came from, and when; what was dropped."""
 
@@ -92,7 +96,7 @@ class Stored:
 def save(stored: Stored, path: Path, *, clock: Clock = _CLOCK) -> None:
     """Write the graph into a directory; one that is there already is replaced if it is a graph."""
     with replacing(path, check_replaceable) as folder, writing(path):
-        _write(stored, folder, clock)
+        write(stored, folder, clock)
 
 
 def check_replaceable(path: Path) -> None:
@@ -106,7 +110,7 @@ def save_scores(path: Path, scores: NDArray[np.float64], how: dict[str, Any]) ->
     note["about"]["rank"] = how
     with writing(path):
         # The numbers first: what is said of them may be missing, not the other way round.
-        replace_file(path / "scores.npy", _npy(np.asarray(scores, dtype=np.float64)))
+        replace_file(path / "scores.npy", npy(np.asarray(scores, dtype=np.float64)))
         replace_file(path / NOTE, _json(note))
 
 
@@ -125,12 +129,15 @@ def load(path: Path) -> Stored:
         "scores": pages,
         "old_scores": pages,
     }
-    graph = Graph(**{name: _read(path, name, dtype, lengths[name]) for name, dtype in _GRAPH.items()})
+    graph = Graph(**{name: read_array(path, name, dtype, lengths[name]) for name, dtype in _GRAPH.items()})
     more = {
-        name: _read(path, name, dtype, lengths[name]) if (path / f"{name}.npy").exists() else None
+        name: read_array(path, name, dtype, lengths[name]) if (path / f"{name}.npy").exists() else None
         for name, dtype in _MORE.items()
     }
-    return Stored(graph=graph, urls=_read_urls(path, pages), about=note["about"], **more)
+    hosting = None
+    if (path / "site_domain.npy").exists():
+        hosting = Hosting(*(read_array(path, f"site_{name}", dtype, sites) for name, dtype in _HOSTING.items()))
+    return Stored(graph=graph, urls=_read_urls(path, pages), about=note["about"], hosting=hosting, **more)
 
 
 def _read_note(path: Path) -> dict[str, Any]:
@@ -154,7 +161,8 @@ def _read_note(path: Path) -> dict[str, Any]:
     return note
 
 
-def _read(path: Path, name: str, dtype: type[np.generic], length: int) -> NDArray[Any]:
+def read_array(path: Path, name: str, dtype: type[np.generic], length: int) -> NDArray[Any]:
+    """An array of a graph's directory, mapped into memory."""
     file = path / f"{name}.npy"
     try:
         array = np.load(file, mmap_mode="r") if length else np.load(file)
@@ -169,7 +177,7 @@ def _read(path: Path, name: str, dtype: type[np.generic], length: int) -> NDArra
 def _read_urls(path: Path, pages: int) -> Urls | None:
     if not (path / "url_offsets.npy").exists():
         return None
-    offsets = _read(path, "url_offsets", np.int64, pages + 1)
+    offsets = read_array(path, "url_offsets", np.int64, pages + 1)
     file = path / "urls.bin"
     try:
         size = file.stat().st_size
@@ -183,16 +191,20 @@ def _read_urls(path: Path, pages: int) -> Urls | None:
     return Urls(np.asarray(text), offsets)
 
 
-def _write(stored: Stored, folder: Path, clock: Clock) -> None:
+def write(stored: Stored, folder: Path, clock: Clock) -> None:
+    """Write a graph's files into a directory that is being made."""
     graph = stored.graph
     for name in _GRAPH:
-        write_new(folder / f"{name}.npy", _npy(getattr(graph, name)))
+        write_new(folder / f"{name}.npy", npy(getattr(graph, name)))
     for name in _MORE:
         if (array := getattr(stored, name)) is not None:
-            write_new(folder / f"{name}.npy", _npy(array))
+            write_new(folder / f"{name}.npy", npy(array))
+    if stored.hosting is not None:
+        for name in _HOSTING:
+            write_new(folder / f"site_{name}.npy", npy(getattr(stored.hosting, name)))
     if stored.urls is not None:
         urls = stored.urls
-        write_new(folder / "url_offsets.npy", _npy(urls.offsets))
+        write_new(folder / "url_offsets.npy", npy(urls.offsets))
         write_new(folder / "urls.bin", lambda file: file.write(urls.text.data))
     made = datetime.fromtimestamp(clock.wall(), UTC).isoformat(timespec="seconds")
     note = {
@@ -206,7 +218,8 @@ def _write(stored: Stored, folder: Path, clock: Clock) -> None:
     write_new(folder / NOTE, lambda file: file.write(_json(note)))
 
 
-def _npy(array: NDArray[Any]) -> Writer:
+def npy(array: NDArray[Any]) -> Writer:
+    """What writes an array to a file."""
     return lambda file: np.save(file, np.ascontiguousarray(array), allow_pickle=False)
 
 

@@ -7,7 +7,7 @@ are the seeds.
 
 Chance comes from three streams of one seed (sizes, trees, links), so that a change in the recipe's links
 leaves the trees as they were. Only uniform draws are used: NumPy promises nothing about others across its
-versions.
+versions. Link farms and topics, where the recipe asks for them, have streams of their own, and leave the rest as it is.
 
 >>> graph = generate(Recipe(sites=3, pages=40), seed=1)
 >>> graph.sites, graph.pages, graph.seeds.tolist() == graph.first_page[:-1].tolist()
@@ -20,13 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import UsageError
+from weft.graph.farms import plant
+from weft.graph.hosting import Hosting
 from weft.graph.model import Graph
 from weft.graph.recipe import Recipe
 from weft.graph.sizes import site_sizes
+from weft.graph.topics import draw_topics, lead_by_topic
 from weft.graph.trees import Trees, grow
 from weft.graph.wiring import wire
 
-__all__ = ["Recipe", "generate"]
+__all__ = ["Recipe", "generate", "generate_hosted"]
 
 TOLERANCE = 0.01
 """How near the mean number of links must come to the one asked for."""
@@ -34,12 +37,26 @@ TOLERANCE = 0.01
 
 def generate(recipe: Recipe, seed: int) -> Graph:
     """Make the web that belongs to this recipe and seed."""
+    return generate_hosted(recipe, seed)[0]
+
+
+def generate_hosted(recipe: Recipe, seed: int) -> tuple[Graph, Hosting | None]:
+    """The same, and where its sites are, if it has farms."""
+    graph = _ordinary(recipe, seed)
+    return plant(graph, recipe.farms, seed) if recipe.farms else (graph, None)
+
+
+def _ordinary(recipe: Recipe, seed: int) -> Graph:
+    """The web without farms."""
     recipe.check()
     for_sizes, for_trees, for_links = np.random.SeedSequence(seed).spawn(3)
     sizes = site_sizes(_rng(for_sizes), sites=recipe.sites, pages=recipe.pages, cap=recipe.largest_site)
     first_page = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     trees = grow(_rng(for_trees), first_page, recipe)
     offsets, links = _wire_to_target(for_links, first_page, trees, recipe)
+    if recipe.topics:
+        topics = draw_topics(trees.parent, trees.depth, count=recipe.topics, seed=seed)
+        links = lead_by_topic(first_page, offsets, links, topics, share=recipe.topic_links, seed=seed)
     return Graph(
         first_page=first_page,
         offsets=offsets,

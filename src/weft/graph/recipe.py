@@ -18,7 +18,7 @@ from weft.settings import setting
 
 SHARES = (
     *("chains", "links_home", "links_index", "menus", "links_parent", "siblings", "dense", "dangling"),
-    *("dense_dangling", "external", "unknown_sites", "to_home"),
+    *("dense_dangling", "external", "unknown_sites", "to_home", "farms", "topic_links"),
 )
 
 
@@ -86,6 +86,20 @@ class Recipe:
         -0.3, "pages of a site link to others in proportion to the site's size to this power", at_least=-10, at_most=10
     )
 
+    topics: int = setting(0, "topics that sites and pages have; 0: none", at_least=0, at_most=100_000)
+    topic_links: float = setting(
+        0.8,
+        "share of the links to other sites that lead to a page of the same topic, where there are topics",
+        at_least=0,
+        at_most=1,
+    )
+    farms: float = setting(
+        0.0,
+        "share of all pages that are on link farms, beside the pages asked for",
+        at_least=0,
+        at_most=0.9,
+    )
+
     def check(self) -> None:
         """Refuse what cannot be generated."""
         if self.sites < 1:
@@ -103,6 +117,12 @@ class Recipe:
         if not 2 <= self.max_depth <= 255:
             raise UsageError(f"max_depth is {self.max_depth}", todo="it must be between 2 and 255")
         self._check_shares()
+        if self.farms > 0.9:
+            raise UsageError(f"farms is {self.farms}", todo="a web has at least a tenth of ordinary pages")
+        if self.farms and self.topics:
+            raise UsageError(
+                "a web has farms or topics, not both: pages of farms have none", todo="leave one of them out"
+            )
 
     def _check_shares(self) -> None:
         for name in SHARES:

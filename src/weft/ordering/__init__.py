@@ -7,24 +7,36 @@ pending pages). It knows integers and arrays, no URL text, no sockets and no clo
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from functools import cache
+from typing import TYPE_CHECKING
 
 from weft.errors import UsageError
 from weft.ordering.contract import Ordering, Scored
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["Ordering", "Scored", "ordering_named", "ordering_names"]
 
 GROUP = "weft.orderings"  # the entry points by which other packages add orderings
 
 
+@cache
+def _installed() -> dict[str, EntryPoint]:
+    """The entry points by their names, looked for once: that reads a file of every package there is."""
+    from importlib.metadata import entry_points  # settings are read without it
+
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
 def ordering_names() -> list[str]:
     """All orderings that are installed."""
-    return sorted({point.name for point in entry_points(group=GROUP)})
+    return sorted(_installed())
 
 
 def ordering_named(name: str) -> Ordering:
     """The ordering of a name, ours or one that another package adds under the entry point `weft.orderings`."""
-    found = {point.name: point for point in entry_points(group=GROUP)}
+    found = _installed()
     if name not in found:
         known = ", ".join(sorted(found)) or "none: is weft installed?"
         raise UsageError(f"there is no ordering called '{name}'", todo=f"choose one of: {known}")

@@ -8,13 +8,13 @@ from weft.ordering.known import Known
 
 
 @inlined
-def found(_known: Known, _page: int, _parent: int, _out: int) -> float:
+def found(_known: Known, _page: int, _parent: int, _out: float) -> float:
     """No link is counted yet; a seed that nobody links to stays last."""
     return 0.0
 
 
 @inlined
-def linked(known: Known, page: int, _parent: int, _out: int) -> float:
+def linked(known: Known, page: int, _parent: int, _out: float) -> float:
     """One link more."""
     return float(known.score[page] + 1.0)
 

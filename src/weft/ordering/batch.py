@@ -11,7 +11,7 @@ from weft.ordering.reranking import Every
 
 
 @inlined
-def found(_known: Known, _page: int, _parent: int, _out: int) -> float:
+def found(_known: Known, _page: int, _parent: int, _out: float) -> float:
     """It waits for the next batch."""
     return HELD
 

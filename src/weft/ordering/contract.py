@@ -32,8 +32,11 @@ class Scored(Ordering, Protocol):
 
     scored: bool = True
 
-    def found(self, known: Known, page: Any, parent: int, out: int, /) -> Any:
-        """The score of a page that is found, on a page with so many links; for a seed, `NO_PAGE` and 0."""
+    def found(self, known: Known, page: Any, parent: int, out: Any, /) -> Any:
+        """The score of a page that is found, on a page with so many links; for a seed, `NO_PAGE` and 0.
 
-    def linked(self, known: Known, page: Any, parent: int, out: int, /) -> Any:
+        Where links count less than others, it is as if there were more of them: a number by page, for a rule in Python.
+        """
+
+    def linked(self, known: Known, page: Any, parent: int, out: Any, /) -> Any:
         """The score of a page from now on, when a page with so many links is visited that links to it."""

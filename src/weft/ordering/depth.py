@@ -12,7 +12,7 @@ from weft.ordering.known import Known, stays
 
 
 @inlined
-def found(known: Known, _page: int, parent: int, _out: int) -> float:
+def found(known: Known, _page: int, parent: int, _out: float) -> float:
     """One link further from the seeds than the page it was found on. The score is the depth, below zero."""
     return float(known.score[parent] - 1.0) if parent >= 0 else 0.0
 

@@ -60,6 +60,9 @@ class Heaps(NamedTuple):
     score: NDArray[np.float64]  # by page: larger is better
     position: NDArray[np.int32]  # by page: in its site's heap, from 1; 0: it is in none. For scores that change
     owner: NDArray[np.int32]  # by page: its site, for the same
+    copied: NDArray[
+        np.float64
+    ]  # by site: the share of its pages that counts as nothing in its size; one element: all do
     counts: NDArray[np.int64]
     by_size: bool  # sites by their number of pending pages, else by their best page
 
@@ -68,12 +71,23 @@ class TwoLevelHeap:
     """A two-level heap for a caller in Python. What can be done with it is said at the compiled functions below."""
 
     def __init__(
-        self, *, pages: int, sites: int, scored: bool, by_size: bool, fixed: bool = False, numbers: int = 0
+        self,
+        *,
+        pages: int,
+        sites: int,
+        scored: bool,
+        by_size: bool,
+        fixed: bool = False,
+        numbers: int = 0,
+        but_copies: bool = False,
     ) -> None:
-        """With `fixed` scores never change: where a page stands need not be known, which saves a fifth of the time.
-        With `numbers` so many can be given, more than there are pages at a time, and the site of each is known.
+        """With `but_copies` copies do not count in the size of a site. With `fixed` scores never change: where a page
+        stands need not be known, which saves a fifth of the time. With `numbers` so many can be given, more than there
+        are pages at a time, and the site of each is known.
         """
         self.arrays = _make_heaps(pages, sites, scored=scored, by_size=by_size, fixed=fixed, numbers=numbers)
+        if but_copies and by_size:
+            self.arrays = self.arrays._replace(copied=reserve(sites, np.float64))
         self._table = table_of(self.arrays)
         address = self.address = address_of(self._table)
         self.add_site = partial(add_site_at, address)
@@ -83,6 +97,7 @@ class TwoLevelHeap:
         self.set_unready = partial(set_unready_at, address)
         self.take_site = cast("Callable[[], SiteNumber]", partial(take_site_at, address))
         self.rescore = partial(rescore_at, address)
+        self.but_copies = self.arrays.copied.size > 1
 
     def pages_of(self, site: int) -> NDArray[np.int32]:
         """The pending pages of a site, in no order."""
@@ -120,6 +135,7 @@ def _make_heaps(pages: int, sites: int, *, scored: bool, by_size: bool, fixed: b
         score=reserve(most if scored else 1, np.float64, large=True),
         position=reserve(most if scored and not fixed else 1, np.int32, large=True),
         owner=reserve(most if numbers or (scored and not fixed) else 1, np.int32, large=True),
+        copied=np.zeros(1),
         counts=np.zeros(4, dtype=np.int64),
         by_size=by_size,
     )
@@ -321,6 +337,24 @@ def rescore(heaps: Heaps, site: int, page: int, score: float) -> None:
 
 
 @uncounted
+def note_copies(heaps: Heaps, site: int, pages: int, copies: int) -> None:
+    """So many pages of a site were seen, and so many of them are copies. Of those that are pending as many will be; the
+    first copy alone does not yet say that all are.
+    """
+    heaps.copied[site] = copies / (pages + 1.0)
+    if heaps.at[site] >= 0 and not _site_up(heaps, heaps.at[site]):
+        _site_down(heaps, heaps.at[site])
+
+
+@uncounted
+def reorder(heaps: Heaps, site: int) -> None:
+    """Put the pages of a site in order again after their scores were made lower from outside."""
+    _order(heaps, site)
+    if heaps.at[site] >= 0:
+        _site_down(heaps, heaps.at[site])
+
+
+@uncounted
 def reheap(heaps: Heaps) -> None:
     """Put everything in order again after scores were changed from outside."""
     for site in range(heaps.counts[SITES]):
@@ -455,7 +489,8 @@ def _best(heaps: Heaps, site: int) -> int:
 def _worth(heaps: Heaps, site: int) -> float:
     """The first of them: larger comes first."""
     if heaps.by_size:
-        return float(heaps.length[site])
+        pages = float(heaps.length[site])
+        return pages * (1.0 - heaps.copied[site]) if heaps.copied.size > 1 else pages
     return float(heaps.score[heaps.pool[heaps.block[site]]]) if heaps.score.size > 1 else 0.0
 
 

@@ -8,14 +8,14 @@ from weft.ordering.known import Known, chance, stays
 
 
 @inlined
-def zero(known: Known, page: int, _parent: int, _out: int) -> float:
+def zero(known: Known, page: int, _parent: int, _out: float) -> float:
     """New pages after all old ones."""
     old = known.old[page]
     return 0.0 if old != old else float(old)  # noqa: PLR0124  that is NaN
 
 
 @inlined
-def random(known: Known, page: int, parent: int, _out: int) -> float:
+def random(known: Known, page: int, parent: int, _out: float) -> float:
     """A new page has the score of an old one drawn at random; a new seed has none."""
     old = known.old[page]
     if old == old:  # noqa: PLR0124
@@ -26,7 +26,7 @@ def random(known: Known, page: int, parent: int, _out: int) -> float:
 
 
 @inlined
-def parent(known: Known, page: int, parent: int, out: int) -> float:
+def parent(known: Known, page: int, parent: int, out: float) -> float:
     """A new page has the score of the page it was found on, divided by the links on that; a new seed has none."""
     old = known.old[page]
     if old == old:  # noqa: PLR0124
@@ -35,7 +35,7 @@ def parent(known: Known, page: int, parent: int, out: int) -> float:
 
 
 @inlined
-def omniscient(known: Known, page: int, _parent: int, _out: int) -> float:
+def omniscient(known: Known, page: int, _parent: int, _out: float) -> float:
     """An oracle knows the score of a new page."""
     old = known.old[page]
     true = known.true[page] if old != old else old  # noqa: PLR0124

@@ -34,7 +34,7 @@ known_at = binder(Known)
 
 
 @inlined
-def stays(known: Known, page: int, _parent: int, _out: int) -> float:
+def stays(known: Known, page: int, _parent: int, _out: float) -> float:
     """Another link to a page changes nothing."""
     return float(known.score[page])
 

@@ -11,7 +11,7 @@ from weft.ordering.known import Known, stays
 
 
 @inlined
-def found(known: Known, page: int, _parent: int, _out: int) -> float:
+def found(known: Known, page: int, _parent: int, _out: float) -> float:
     """What the oracle says; a page it does not know comes last."""
     true = known.true[page]
     return 0.0 if true != true else float(true)  # noqa: PLR0124  that is NaN

@@ -12,13 +12,13 @@ from weft.ordering.known import Known
 
 
 @inlined
-def found(_known: Known, _page: int, _parent: int, _out: int) -> float:
+def found(_known: Known, _page: int, _parent: int, _out: float) -> float:
     """The cash every page starts with."""
     return 1.0
 
 
 @inlined
-def linked(known: Known, page: int, parent: int, out: int) -> float:
+def linked(known: Known, page: int, parent: int, out: float) -> float:
     """Its cash, and its part of the cash of the page that links to it."""
     return float(known.score[page] + known.score[parent] / out)
 

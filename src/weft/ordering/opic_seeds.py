@@ -9,7 +9,7 @@ from weft.ordering.opic import linked
 
 
 @inlined
-def found(_known: Known, _page: int, parent: int, _out: int) -> float:
+def found(_known: Known, _page: int, parent: int, _out: float) -> float:
     """Seeds start with cash, others with none."""
     return 1.0 if parent < 0 else 0.0
 

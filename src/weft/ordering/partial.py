@@ -11,13 +11,13 @@ from weft.ordering.reranking import Every
 
 
 @inlined
-def found(_known: Known, _page: int, parent: int, _out: int) -> float:
+def found(_known: Known, _page: int, parent: int, _out: float) -> float:
     """Seeds are equal at the start; others have what their links give them."""
     return 1.0 if parent < 0 else 0.0
 
 
 @inlined
-def linked(known: Known, page: int, parent: int, out: int) -> float:
+def linked(known: Known, page: int, parent: int, out: float) -> float:
     """A part of the score of the page that links to it, if it is new; others keep theirs."""
     had = known.score[page]
     return float(had + known.score[parent] / out) if page >= known.ranked[0] else float(had)

@@ -8,7 +8,7 @@ from weft.ordering.known import Known, chance, stays
 
 
 @inlined
-def found(known: Known, page: int, _parent: int, _out: int) -> float:
+def found(known: Known, page: int, _parent: int, _out: float) -> float:
     """Every page that is found draws a key."""
     return chance(known.seed, page)
 

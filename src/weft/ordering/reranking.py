@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from weft.compiled import binder, compiled, reserve
 from weft.ordering.heaps import Heaps, reheap
 from weft.ordering.known import HELD, Known
+from weft.ordering.ties import Ties, weight
 
 _FROM_NOTHING: Final = 20  # iterations of the first computation, which has nothing to start from
 EPSILON: Final = 0.15  # the papers' chance of a random jump
@@ -79,7 +80,9 @@ def add_edges(edges: Edges, page: int, links: NDArray[np.int32]) -> None:
 class Estimate:
     """The estimate of PageRank, kept from one computation to the next."""
 
-    def __init__(self, pages: int, settings: Reranking) -> None:
+    def __init__(self, pages: int, settings: Reranking, site: NDArray[np.int32]) -> None:
+        """`site` has that of each page, which matters where some links count less than others."""
+        self._site = site
         self._rank = reserve(pages, np.float64)
         self._next = reserve(pages, np.float64)
         self._had = 0  # pages that have an estimate
@@ -88,13 +91,15 @@ class Estimate:
     def __repr__(self) -> str:
         return f"Estimate({self._had} pages)"
 
-    def compute(self, edges: Edges, visits: int, pages: int) -> NDArray[np.float64]:
-        """The scores of the first pages, when so many were visited and so many known. May run in a thread."""
+    def compute(self, edges: Edges, visits: int, pages: int, ties: Ties) -> NDArray[np.float64]:
+        """The scores of the first pages, when so many were visited and so many known, and sites are tied like this.
+        May run in a thread.
+        """
         iterations = self._settings.iterations if self._had else max(self._settings.iterations, _FROM_NOTHING)
         self._rank[self._had : pages] = EPSILON / pages
         self._had = pages
         for _ in range(iterations):
-            change = _iterate(edges, visits, self._rank[:pages], self._next[:pages])
+            change = _iterate(edges, visits, self._rank[:pages], self._next[:pages], self._site, ties)
             self._rank, self._next = self._next, self._rank
             if change < self._settings.tolerance:
                 break
@@ -102,15 +107,29 @@ class Estimate:
 
 
 @compiled
-def _iterate(edges: Edges, visits: int, rank: NDArray[np.float64], following: NDArray[np.float64]) -> float:
-    """One step of the power iteration; how much has changed."""
+def _iterate(
+    edges: Edges,
+    visits: int,
+    rank: NDArray[np.float64],
+    following: NDArray[np.float64],
+    site: NDArray[np.int32],
+    ties: Ties,
+) -> float:
+    """One step of the power iteration; how much has changed. What a link counts less is lost, as what comes to a page
+    without links is.
+    """
     following[:] = EPSILON / rank.size
     for visit in range(visits):
         start, end = edges.start[visit], edges.start[visit + 1]
         if end > start:
             share = (1 - EPSILON) * rank[edges.source[visit]] / (end - start)
-            for i in range(start, end):
-                following[edges.target[i]] += share
+            if ties.on:
+                source = site[edges.source[visit]]
+                for i in range(start, end):
+                    following[edges.target[i]] += share * weight(ties, source, site[edges.target[i]])
+            else:
+                for i in range(start, end):
+                    following[edges.target[i]] += share
     change = 0.0
     for page in range(rank.size):
         change += abs(following[page] - rank[page])

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from weft.compiled import generated, inlined
+import numpy as np
+
+from weft.compiled import generated, inlined, uncounted
 from weft.ordering.backlink import Backlink
 from weft.ordering.batch import Batch
 from weft.ordering.contract import Ordering, Scored
 from weft.ordering.depth import Depth
+from weft.ordering.heaps import Heaps, reorder
 from weft.ordering.historical import HistoricalOmniscient, HistoricalParent, HistoricalRandom, HistoricalZero
 from weft.ordering.known import Known
 from weft.ordering.length import Length
@@ -23,6 +26,7 @@ from weft.ordering.opic import Opic
 from weft.ordering.opic_seeds import OpicSeeds
 from weft.ordering.partial import Partial
 from weft.ordering.random_order import Random
+from weft.ordering.ties import FARM, TURNED, Ties, counted
 
 PYTHON: Final = 0  # ask in Python
 UNSCORED: Final = 1  # nothing to ask
@@ -44,7 +48,7 @@ BUILT_IN: Final[tuple[type[Scored], ...]] = (
 )
 _NUMBERS: Final[dict[type, int]] = {kind: number for number, kind in enumerate(BUILT_IN, UNSCORED + 1)}
 
-Rule = Callable[[int, Known, int, int, int], float]
+Rule = Callable[[int, Known, int, int, float], float]
 """In: the number of an ordering, what is known, a page, the page that links to it, and the links on that."""
 
 
@@ -80,3 +84,21 @@ found = _dispatched("found")
 
 linked = _dispatched("linked")
 """The score of a page that one more visited page links to."""
+
+
+@uncounted
+def lower_farms(ties: Ties, heaps: Heaps, known: Known, rule: int) -> None:
+    """Take from the pending pages of sites that were just taken for parts of a farm what links have given them, as far
+    as links of a farm count less: most of it came from the farm.
+    """
+    share = ties.weights[FARM]
+    for i in range(ties.counts[TURNED]):
+        site = ties.turned[i]
+        base, n = heaps.block[site], heaps.length[site]
+        for at in range(base, base + n):
+            page = heaps.pool[at]
+            start = found(rule, known, page, page, np.inf)  # as if it was found on a page that gives nothing
+            known.score[page] = counted(start, known.score[page], share)
+        if n > 0:
+            reorder(heaps, site)
+    ties.counts[TURNED] = 0

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled import binder, compiled, inlined, reserve, uncounted
-from weft.ordering.heaps import Heaps, add_site, heaps_at, pop, push, rescore, set_ready, take_site
+from weft.ordering.heaps import Heaps, add_site, heaps_at, note_copies, pop, push, rescore, set_ready, take_site
 from weft.ordering.known import NO_PAGE, Known, known_at
 from weft.ordering.reranking import Edges, add_edges, edges_at
-from weft.ordering.rules import PYTHON, UNSCORED, found, linked
+from weft.ordering.rules import PYTHON, UNSCORED, found, linked, lower_farms
+from weft.ordering.ties import Ties, begin, counted, note, ties_at, weight
 
 # Why `advance` returns.
 DONE: Final = 0  # nothing is left
@@ -65,6 +66,8 @@ class Web(NamedTuple):
     offsets: NDArray[np.int64]
     links: NDArray[np.int32]
     site: NDArray[np.int32]
+    address: NDArray[np.uint64]  # by site, as `Ties` have it; known once a site was visited
+    copy: NDArray[np.bool_]  # is it a copy? One element where that does not matter
     old: NDArray[np.float64]  # scores, for the orderings that look at them
     true: NDArray[np.float64]
 
@@ -106,6 +109,8 @@ class State(NamedTuple):
     began: NDArray[np.float64]  # by site: when its page under way began
     fetched: NDArray[np.int32]  # by site: pages fetched on the visit under way
     size: NDArray[np.int32]  # by site: pages found
+    over: NDArray[np.int32]  # by site: pages visited, where copies matter
+    copies: NDArray[np.int32]  # … and copies among them
     later: Events
     transfers: Events  # by virtual time
     buffer: NDArray[np.int32]  # the links of one page, as numbers
@@ -125,6 +130,8 @@ def make_state(pages: int, sites: int, connections: int, most_links: int) -> Sta
         began=np.zeros(sites, np.float64),
         fetched=np.zeros(sites, np.int32),
         size=np.zeros(sites, np.int32),
+        over=np.zeros(sites, np.int32),
+        copies=np.zeros(sites, np.int32),
         later=_make_events(sites + connections + 1),
         transfers=_make_events(min(sites, connections) + 1),
         buffer=np.zeros(max(1, most_links), np.int32),
@@ -150,6 +157,7 @@ class Tables(NamedTuple):
     heaps: int
     known: int
     edges: int
+    ties: int
 
 
 _web_at, _times_at, _state_at = binder(Web), binder(Times), binder(State)
@@ -173,7 +181,7 @@ def number_seeds(web: Web, terms: Terms, state: State, known: Known, seeds: NDAr
         if state.number[page] < 0:
             number = _find(web, state, known, page)
             if terms.rule not in (PYTHON, UNSCORED):
-                known.score[number] = found(terms.rule, known, number, NO_PAGE, 0)
+                known.score[number] = found(terms.rule, known, number, NO_PAGE, 0.0)
 
 
 @uncounted
@@ -198,14 +206,31 @@ def _find(web: Web, state: State, known: Known, page: int) -> int:
     return int(number)
 
 
+@uncounted
+def _note_links(web: Web, terms: Terms, heaps: Heaps, known: Known, ties: Ties, page: int) -> None:
+    """Note who links to whom, before any link of a page counts."""
+    begin(ties, web.site[page])
+    for i in range(web.offsets[page], web.offsets[page + 1]):
+        note(ties, web.site[page], web.site[web.links[i]])
+    if not terms.fixed:
+        lower_farms(ties, heaps, known, terms.rule)
+
+
 @inlined
-def _follow(web: Web, terms: Terms, state: State, heaps: Heaps, known: Known, edges: Edges, number: int) -> None:
+def _follow(
+    web: Web, terms: Terms, state: State, heaps: Heaps, known: Known, edges: Edges, ties: Ties, number: int
+) -> None:
     """Work off the links of a page that has finished."""
     page = state.page[number]
     start, end = web.offsets[page], web.offsets[page + 1]
     out = end - start
+    if ties.on:
+        _note_links(web, terms, heaps, known, ties, page)
+    share = 1.0
     for i in range(start, end):
         target = web.links[i]
+        if ties.on:
+            share = weight(ties, web.site[page], web.site[target])
         at = state.number[target]
         is_new = at < 0
         if is_new:
@@ -216,11 +241,11 @@ def _follow(web: Web, terms: Terms, state: State, heaps: Heaps, known: Known, ed
             if is_new:
                 push(heaps, web.site[target], at)
         elif is_new:
-            known.score[at] = found(terms.rule, known, at, number, out)
-            known.score[at] = linked(terms.rule, known, at, number, out)
+            known.score[at] = found(terms.rule, known, at, number, out / share)
+            known.score[at] = counted(known.score[at], linked(terms.rule, known, at, number, float(out)), share)
             push(heaps, web.site[target], at)
         elif not terms.fixed and not state.taken[at]:
-            score = linked(terms.rule, known, at, number, out)
+            score = counted(known.score[at], linked(terms.rule, known, at, number, float(out)), share)
             if score != known.score[at]:
                 rescore(heaps, web.site[target], at, score)
     if terms.ranked:
@@ -258,8 +283,8 @@ def apply_scores(web: Web, state: State, heaps: Heaps, known: Known, scores: NDA
 
 
 @uncounted
-def advance(
-    web: Web, times: Times, terms: Terms, state: State, heaps: Heaps, known: Known, edges: Edges, goal: int
+def advance(  # noqa: PLR0913, PLR0917  tables
+    web: Web, times: Times, terms: Terms, state: State, heaps: Heaps, known: Known, edges: Edges, ties: Ties, goal: int
 ) -> int:
     """Crawl until so many pages are visited, or until Python is needed; the reason why it stopped.
 
@@ -273,12 +298,12 @@ def advance(
             counts[OPEN] = -1
         number = _next_finish(state, times, terms, web)
         if number >= 0:
-            _finish(web, state, number)
+            _finish(web, state, heaps, number)
             counts[OPEN] = number
             if terms.rule == PYTHON:
                 _number_links(web, state, known, number)
                 return ASK
-            _follow(web, terms, state, heaps, known, edges, number)
+            _follow(web, terms, state, heaps, known, edges, ties, number)
             if counts[VISITED] >= goal:
                 return REACHED
             continue
@@ -290,6 +315,8 @@ def advance(
             counts[BUSY] += 1
             counts[STARTS] += 1
             state.fetched[site] = 0
+            if ties.on:
+                ties.address[site] = web.address[site]
             _start(times, terms, state, site, pop(heaps, site))
         if not _jump(state, terms):
             return DONE
@@ -312,6 +339,7 @@ def advance_at(tables: Tables, terms: Terms, goal: int) -> int:
         heaps_at(tables.heaps),
         known_at(tables.known),
         edges_at(tables.edges),
+        ties_at(tables.ties),
         goal,
     )
 
@@ -335,14 +363,19 @@ def _start(times: Times, terms: Terms, state: State, site: int, number: int) -> 
 
 
 @inlined
-def _finish(web: Web, state: State, number: int) -> None:
-    """Write a page down."""
+def _finish(web: Web, state: State, heaps: Heaps, number: int) -> None:
+    """Write a page down, and whether it was a copy."""
     at = state.counts[VISITED]
     page = state.page[number]
     state.order[at] = page
     state.started[at] = state.began[web.site[page]]
     state.finished[at] = state.clock[NOW]
     state.counts[VISITED] = at + 1
+    if web.copy.size > 1:
+        site = web.site[page]
+        state.over[site] += 1
+        state.copies[site] += web.copy[page]
+        note_copies(heaps, site, state.over[site], state.copies[site])
 
 
 @inlined

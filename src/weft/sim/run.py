@@ -21,11 +21,14 @@ from numpy.typing import NDArray
 from weft.compiled import address_of, table_of
 from weft.errors import UsageError
 from weft.graph import Graph
+from weft.graph.hosting import Hosting
 from weft.ordering.contract import Ordering, Scored
 from weft.ordering.heaps import TwoLevelHeap
 from weft.ordering.known import NO_PAGE, Known, stays
 from weft.ordering.reranking import Estimate, Reranking, RerankPlan, make_edges
 from weft.ordering.rules import PYTHON, UNSCORED, rule_of
+from weft.ordering.ties import as_of_now, counted_all, divided, make_ties, weigh
+from weft.ordering.weights import LinkWeights
 from weft.settings import setting
 from weft.sim import core
 from weft.sim.result import Simulated
@@ -36,8 +39,8 @@ _NONE = np.zeros(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conditions:
-    """Settings of a simulated crawl: its politeness, its connections, and what is left to chance."""
+class Conditions(LinkWeights):
+    """Settings of a simulated crawl: its politeness, its connections, what links count, and what is left to chance."""
 
     connections: int = setting(1, "connections at once, each to a site of its own (r)", at_least=1, at_most=1_000_000)
     wait: float = setting(15.0, "seconds between two visits to a site (w)", at_least=0, unit="seconds")
@@ -109,8 +112,11 @@ class Simulation:
         conditions: Conditions,
         scores: Scores | None = None,
         times: PageTimes | None = None,
+        hosting: Hosting | None = None,
+        copies: NDArray[np.bool_] | None = None,
     ) -> None:
         conditions.check()
+        hosting = hosting or Hosting.apart(graph.sites)
         scores = scores or Scores()
         needs = ordering.needs
         self._ordering = ordering
@@ -118,7 +124,9 @@ class Simulation:
         self._graph = graph
         old = scores.of("old", ordering.name) if "old" in needs else _NONE
         true = scores.of("true", ordering.name) if "true" in needs else _NONE
-        self._web = core.Web(graph.offsets, graph.links, _page_sites(graph), old, true)
+        copied = np.zeros(1, np.bool_) if copies is None or not ordering.by_size else np.array(copies)
+        sites = _page_sites(graph)
+        self._web = core.Web(graph.offsets, graph.links, sites, np.array(hosting.address), copied, old, true)
         rule = rule_of(ordering)
         fixed = rule == UNSCORED or (rule != PYTHON and isinstance(ordering, Scored) and ordering.linked is stays)
         every = ordering.rerank
@@ -128,6 +136,7 @@ class Simulation:
             scored=ordering.scored,
             by_size=ordering.by_size,
             fixed=fixed and every is None,
+            but_copies=copies is not None,
         )
         pages = graph.pages
         self._known = Known(
@@ -142,7 +151,10 @@ class Simulation:
         self._state = core.make_state(pages, graph.sites, conditions.connections, most_links)
         reranking = Reranking(pages=conditions.rerank, delay=conditions.rerank_delay, iterations=conditions.iterations)
         self._edges = make_edges(pages if every else 1, len(graph.links) if every else 1)
-        self._estimate = Estimate(pages if every else 1, reranking)
+        self._ties = make_ties(graph.sites, conditions)
+        if self._ties.on:
+            self._ties.domain[:] = hosting.domain
+        self._estimate = Estimate(pages if every else 1, reranking, self._heaps.arrays.owner)
         self._plan = None if every is None else RerankPlan(every, reranking)
         self._snapshot = _NONE
         self._times = times.arrays() if times is not None else core.Times(*(np.zeros(1, np.float32),) * 3)
@@ -161,9 +173,10 @@ class Simulation:
             kept_latency=float(conditions.kept_latency),
         )
 
-        self._kept = [table_of(arrays) for arrays in (self._web, self._times, self._state, self._known, self._edges)]
-        web_at, times_at, state_at, known_at, edges_at = map(address_of, self._kept)
-        self._tables = core.Tables(web_at, times_at, state_at, self._heaps.address, known_at, edges_at)
+        arrays = (self._web, self._times, self._state, self._known, self._edges, self._ties)
+        self._kept = [table_of(each) for each in arrays]
+        web_at, times_at, state_at, known_at, edges_at, ties_at = map(address_of, self._kept)
+        self._tables = core.Tables(web_at, times_at, state_at, self._heaps.address, known_at, edges_at, ties_at)
 
     def __repr__(self) -> str:
         return f"Simulation({self._ordering.name}, {self.visited} of {self._graph.pages} pages)"
@@ -172,6 +185,11 @@ class Simulation:
     def visited(self) -> int:
         """Pages visited so far."""
         return int(self._state.counts[core.VISITED])
+
+    @property
+    def farms(self) -> NDArray[np.bool_]:
+        """By site: is it taken for a part of a link farm by now? None is where all links count alike."""
+        return self._ties.farm[: self._graph.sites] if self._ties.on else np.zeros(self._graph.sites, np.bool_)
 
     def run(self, progress: Callable[[int], None] = lambda _visited: None) -> Simulated:
         """Crawl to the end."""
@@ -231,10 +249,19 @@ class Simulation:
         if out == 0:
             return
         links = state.buffer[:out]
-        new = links[links >= state.counts[core.FIRST_NEW]]
-        known.score[new] = ordering.found(known, new, page, out)
-        scores = np.broadcast_to(np.asarray(ordering.linked(known, links, page, out), np.float64), links.shape)
-        core.apply_scores_at(self._tables, np.array(scores))
+        first = state.counts[core.FIRST_NEW]
+        new = links[links >= first]
+        shares = self._shares(at, links)
+        known.score[new] = ordering.found(
+            known, new, page, divided(out, None if shares is None else shares[links >= first])
+        )
+        scores = counted_all(known.score[links], ordering.linked(known, links, page, out), shares)
+        core.apply_scores_at(self._tables, scores)
+
+    def _shares(self, page: int, links: NDArray[np.int32]) -> NDArray[np.float64] | None:
+        """What the links of a page of the graph count, if some count less."""
+        site = self._web.site
+        return weigh(self._ties, int(site[page]), site[self._state.page[links]]) if self._ties.on else None
 
     # Scores computed anew.
 
@@ -252,7 +279,8 @@ class Simulation:
         return np.flatnonzero(~self._state.taken[:found])
 
     def _compute(self) -> NDArray[np.float64]:
-        return self._estimate.compute(self._edges, self.visited, int(self._state.counts[core.FOUND])).copy()
+        ties = as_of_now(self._ties, self._graph.sites)
+        return self._estimate.compute(self._edges, self.visited, int(self._state.counts[core.FOUND]), ties).copy()
 
 
 def _page_sites(graph: Graph) -> NDArray[np.int32]:
@@ -266,6 +294,10 @@ def simulate(
     scores: Scores | None = None,
     times: PageTimes | None = None,
     progress: Callable[[int], None] = lambda _visited: None,
+    hosting: Hosting | None = None,
+    copies: NDArray[np.bool_] | None = None,
 ) -> Simulated:
-    """Crawl a graph in an ordering."""
-    return Simulation(graph, ordering, conditions or Conditions(), scores, times).run(progress)
+    """Crawl a graph in an ordering. Where its sites are matters if some links count less; pages that are said to be
+    `copies` do not count in the size of a site.
+    """
+    return Simulation(graph, ordering, conditions or Conditions(), scores, times, hosting, copies).run(progress)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from weft.errors import WeftError
 from weft.graph.files import Stored, load
+from weft.graph.hosting import Hosting
 from weft.graph.rank import pagerank
 from weft.graph.scores import read_scores
 from weft.ordering import ordering_named
@@ -28,6 +29,7 @@ from weft.sim.batch import Choice, choose, simulate_batch
 from weft.sim.result import Simulated
 from weft.sim.run import Conditions, Scores, simulate
 from weft.sim.times import PageTimes, Weather, draw_times
+from weft.urls import site_of
 
 _LOOK = 0.2  # seconds between two looks at how far they are
 
@@ -53,6 +55,13 @@ def true_scores(stored: Stored) -> NDArray[np.float64]:
     if stored.scores is not None:
         return stored.scores
     return pagerank(stored.graph.offsets, stored.graph.links)
+
+
+def hosting_of(stored: Stored) -> Hosting | None:
+    """Where the sites of a graph are: as it says, or by the URLs of their home pages; None where nothing is known."""
+    if stored.hosting is not None or stored.urls is None:
+        return stored.hosting
+    return Hosting.of_names(site_of(stored.urls[int(home)]) for home in stored.graph.first_page[:-1])
 
 
 def simulate_all(
@@ -135,13 +144,14 @@ def _simulate(wanted: Order, name: str, progress: Callable[[int], None]) -> Simu
         else:
             true = given if given is not None and "old" not in needs else true_scores(stored)
     graph, times = stored.graph, wanted.times
+    hosting = hosting_of(stored) if wanted.conditions.given else None
     if times is None and wanted.weather is not None:
         sites = np.repeat(np.arange(graph.sites, dtype=np.int32), np.diff(graph.first_page))
         times = draw_times(sites, graph.sites, wanted.weather, wanted.conditions.seed)
     if wanted.batch == 0:
-        return simulate(graph, ordering, wanted.conditions, Scores(true, old), times, progress)
+        return simulate(graph, ordering, wanted.conditions, Scores(true, old), times, progress, hosting)
     middle = replace(wanted.conditions, most_pages=graph.pages // 2)
-    visited = simulate(graph, ordering, middle, Scores(true, old), None, progress).order
+    visited = simulate(graph, ordering, middle, Scores(true, old), None, progress, hosting).order
     batch = choose(graph, visited, wanted.batch, wanted.choice, seed=wanted.conditions.seed)
     # No care is taken of scores within a batch (P0 section 6): its pages come in the order in which they were chosen.
     found = simulate_batch(graph, batch, ordering_named("breadth-first"), wanted.conditions, times)

@@ -9,7 +9,23 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "name", ["model", "recipe", "sizes", "generate", "names", "assembly", "files", "rank", "describe"]
+    "name",
+    [
+        "model",
+        "recipe",
+        "sizes",
+        "generate",
+        "names",
+        "assembly",
+        "files",
+        "rank",
+        "describe",
+        "changing.recipe",
+        "changing.world",
+        "changing.processes",
+        "changing.snapshots",
+        "changing.happenings",
+    ],
 )
 def test_graph_doctests__examples_are_true(name: str) -> None:
     """Every example gives what it says."""

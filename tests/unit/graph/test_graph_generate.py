@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from weft.errors import UsageError
 from weft.graph import Graph, Recipe, generate
 from weft.graph.sizes import site_sizes
+from weft.graph.topics import draw_topics
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +133,26 @@ def test_generate__small_webs_are_whole(sites: int, more: int, seed: int) -> Non
     graph = generate(Recipe(sites=sites, pages=sites + more), seed)
     assert graph.pages == sites + more
     assert reachable(graph) == graph.pages
+
+
+def test_topics__links_between_sites_lead_from_like_to_like() -> None:
+    """About as often as the recipe says, and within sites too; trees and numbers of links are those of the same web
+    without topics.
+    """
+    recipe = Recipe(sites=60, pages=3000, largest_site=200)
+    plain, topical = generate(recipe, 3), generate(replace(recipe, topics=8, topic_links=0.9), 3)
+    topics = draw_topics(topical.parent, topical.depth, count=8, seed=3)
+    assert np.array_equal(plain.parent, topical.parent)
+    assert np.array_equal(plain.offsets, topical.offsets)
+    source = np.repeat(np.arange(plain.pages), np.diff(plain.offsets))
+    between = topical.site_of(source) != topical.site_of(topical.links)
+    assert np.array_equal(plain.links[~between], topical.links[~between])
+
+    def alike(links: np.ndarray[Any, Any]) -> float:
+        return float((topics[source] == topics[links])[between].mean())
+
+    assert alike(topical.links) > 0.6
+    assert alike(plain.links) < 0.3
+    for page in range(plain.pages):
+        links = topical.links_of(page).tolist()
+        assert len(set(links)) == len(links), "none twice"

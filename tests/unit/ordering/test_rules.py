@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
@@ -85,6 +85,6 @@ class Incomplete:
 def test_ordering__that_lacks_something_is_refused_with_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """And not taken for one without scores."""
     point = EntryPoint("incomplete", f"{__name__}:Incomplete", orderings.GROUP)
-    monkeypatch.setattr(orderings, "entry_points", lambda **_group: EntryPoints([point]))
+    monkeypatch.setattr(orderings, "_installed", lambda: {point.name: point})
     with pytest.raises(UsageError, match="needs, rerank, found, linked"):
         ordering_named("incomplete")

@@ -8,12 +8,29 @@ descending, then first found first), or the number of its pending pages, then it
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
+
+
+class Weighing(Protocol):
+    """Says what links count that do not all count the same."""
+
+    located: set[int]
+
+    def visit(self, source: int, targets: list[int]) -> list[float]:
+        """What the links of a page of a site count, by the sites that they lead to."""
 
 
 class Literal:
     """One crawl of a graph."""
 
-    def __init__(self, site_of: Sequence[int], links: Sequence[Sequence[int]], seeds: Sequence[int]) -> None:
+    def __init__(
+        self,
+        site_of: Sequence[int],
+        links: Sequence[Sequence[int]],
+        seeds: Sequence[int],
+        weighing: Weighing | None = None,
+    ) -> None:
+        self._weighing = weighing
         self._site_of = site_of
         self._links = links
         self._seeds = seeds
@@ -55,11 +72,15 @@ class Literal:
             started.add(page)
             now += 1.0
             visited.append(page)
-            for target in self._links[page]:
+            shares = [1.0] * len(self._links[page])
+            if self._weighing is not None:
+                self._weighing.located.add(site)
+                shares = self._weighing.visit(site, [self._site_of[target] for target in self._links[page]])
+            for target, share in zip(self._links[page], shares, strict=True):
                 if target not in place:
                     find(target, seed=False)
                 if target not in started:
-                    score[target] += self._gift(name, score[page], len(self._links[page]))
+                    score[target] += share * self._gift(name, score[page], len(self._links[page]))
             free_at[site] = now + wait
         return visited
 

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.compiled import address_of, compiled, release, reserve, table_of, uncounted
+from weft.compiled import address_of, compiled, inlined, release, reserve, table_of, uncounted
 from weft.frontier.durable.chain import Base
 from weft.frontier.durable.log import Commit
 from weft.frontier.local.holdings import Holdings
@@ -39,7 +39,23 @@ from weft.ordering import Scored
 from weft.ordering.heaps import Heaps, TwoLevelHeap, heaps_at, rescore
 from weft.ordering.known import NO_PAGE, Known, known_at, stays
 from weft.ordering.reranking import Edges, Estimate, Every, Reranking, RerankPlan, add_edges, make_edges
-from weft.ordering.rules import PYTHON, by_lot, found, linked, rule_of
+from weft.ordering.rules import PYTHON, by_lot, found, linked, lower_farms, rule_of
+from weft.ordering.ties import (
+    FARM,
+    Ties,
+    as_of_now,
+    begin,
+    counted,
+    counted_all,
+    divided,
+    make_ties,
+    note,
+    ties_at,
+    weigh,
+    weight,
+)
+from weft.ordering.weights import LinkWeights
+from weft.urls import registered_domain
 
 _MOST_LINKS = 1 << 32  # of the known graph; address space, not memory
 
@@ -49,7 +65,7 @@ class Ranking:
 
     scores = True  # and links to pages change them
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         ordering: Scored,
         heaps: TwoLevelHeap,
@@ -60,7 +76,10 @@ class Ranking:
         seed: int,
         holdings: Holdings,
         out_of_reach: Callable[[], list[int]],
+        weights: LinkWeights,
+        names: Callable[[], list[str]],
     ) -> None:
+        """`names` has those of all sites, by their numbers."""
         capacity = heaps.arrays.score.size
         needs = ordering.needs
         oracle.check(ordering.name, needs)
@@ -89,11 +108,18 @@ class Ranking:
         self._numbers = memoryview(seen.arrays.pages)  # type: ignore[arg-type]
         self._octets = self._numbers.cast("B")
         self._keys = memoryview(seen.arrays.keys).cast("B").cast("Q")  # type: ignore[arg-type]
+        # What links count.
+        self.ties = make_ties(heaps.arrays.length.size, weights)
+        self._ties_table = table_of(self.ties)
+        self._ties_address = address_of(self._ties_table)
+        self._names = names
+        self._placed = 0  # sites whose domain is known to the ties
+        self._sums = self._rule != PYTHON and ordering.linked is not stays  # scores that links add to
         # Scores computed anew.
         self._every = ordering.rerank
         self._plan = None if self._every is None else RerankPlan(self._every, terms)
         self._edges = make_edges(capacity if self._every else 1, _MOST_LINKS if self._every else 1)
-        self._estimate = Estimate(capacity if self._every else 1, terms)
+        self._estimate = Estimate(capacity if self._every else 1, terms, heaps.arrays.owner)
         self._new_edges = array("i")
         self._out_of_reach = out_of_reach  # sites that no batch waits for
         self._in_batch = reserve(capacity if self._every is Every.BATCH else 1, np.bool_)
@@ -114,12 +140,15 @@ class Ranking:
         if out == 0:
             self._note_edges(page, [])
             return
+        if self.ties.on:
+            self._place_sites()
         if self._rule == PYTHON or out > MOST_OFFERED:
             self._visited_slowly(page, list(links))
         else:
             self._keys[:out] = array("Q", links)
             self._look_up()
-            _follow_at(self._seen.address, self._heaps.address, self._address, self._rule, page, out, self._scored)
+            addresses = self._seen.address, self._heaps.address, self._address, self._ties_address
+            _follow_at(addresses, self._rule, self._sums, page, out, self._scored)
             if self._holdings.tells:
                 self._tell_others(page, links, self._numbers[:out].tolist(), out)
             if self._every is None:
@@ -153,6 +182,18 @@ class Ranking:
             for page in self._heaps.pages_of(site).tolist():
                 self.over(page, fetched=False)
 
+    def located(self, site: int, address: str) -> None:
+        """The address of a site is known."""
+        if self.ties.on:
+            self.ties.address[site] = self._seen.keyed.of(address)
+
+    def _place_sites(self) -> None:
+        """Take in the domains of sites that are new."""
+        names, domain = self._names(), self.ties.domain
+        for number in range(self._placed, len(names)):
+            domain[number] = self._seen.keyed.of(registered_domain(names[number]))
+        self._placed = len(names)
+
     # To and from other workers. The last page there is room for stands for one that is not known here.
 
     def _tell_others(self, page: int, links: Iterable[int], numbers: list[int], out: int) -> None:
@@ -174,13 +215,16 @@ class Ranking:
         What is left to chance is drawn by its key, since it has no number here.
         """
         spare = self.known.score.size - 1
+        share = 1.0  # a page of another worker is of another domain, and at another address
+        if self.ties.on and self.ties.farm[self._heaps.arrays.owner[parent]]:
+            share = float(self.ties.weights[FARM])
         known = self.known._replace(seed=self.known.seed ^ (key >> 2)) if self._own_scores else self.known
         for name in self._needs:
             getattr(known, name)[spare] = self._oracle.look_up(name, np.array([key], np.uint64))[0]
         rule, pages = self._ordering, np.array([spare]) if self._rule == PYTHON else spare
-        before = known.score[spare] = _alone(rule.found(known, pages, parent, out))
-        after = before if rule.linked is stays else _alone(rule.linked(known, pages, parent, out))
-        return before, 0.0 if after == before else after - before
+        before = known.score[spare] = _alone(rule.found(known, pages, parent, out / share if share else np.inf))
+        after = before if rule.linked is stays else _alone(rule.linked(known, pages, parent, float(out)))
+        return before, 0.0 if after == before else share * (after - before)
 
     def arrived(self, score: float | None, gain: float) -> None:
         """Score the page, if it was taken, to which a link came: it starts with a score, or as one found on no page."""
@@ -232,23 +276,34 @@ class Ranking:
         """Score the pages that are new, by what the page says on which they were found."""
         new = np.arange(self._scored, self._count)
         if self._rule == PYTHON:
-            self._apply(new, self._ordering.found(self.known, new, parent, out))
+            shares = self._shares(parent, new) if parent >= 0 else None
+            self._apply(new, self._ordering.found(self.known, new, parent, divided(out, shares)))
         else:
-            score_new(self._heaps.arrays, self.known, self._rule, self._scored, self._count, parent, out)
+            heaps, first, end = self._heaps.arrays, self._scored, self._count
+            score_new(heaps, self.known, self.ties, self._rule, first, end, parent, float(out))
+
+    def _shares(self, parent: int, pages: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """What links from one page to others count, if some count less."""
+        owner = self._heaps.arrays.owner
+        return weigh(self.ties, int(owner[parent]), owner[pages]) if self.ties.on else None
 
     def _visited_slowly(self, page: int, links: list[int]) -> None:
         """The same in Python, for an ordering of somebody else's, or a page with thousands of links."""
         out = len(links)
         self._look_up()
-        self._score_new(page, out)
         numbers = np.array([self._seen.find(key) for key in links], np.int64)
+        shares = self._shares(page, numbers[numbers >= 0])  # they are noted, before any of them counts
+        if self.ties.on and self._sums:
+            lower_farms(self.ties, self._heaps.arrays, self.known, self._rule)
+        self._score_new(page, out)
         if self._holdings.tells:
             self._tell_others(page, links, numbers.tolist(), out)
         numbers = numbers[numbers >= 0]
         if self._rule == PYTHON:
-            self._apply(numbers, self._ordering.linked(self.known, numbers, page, out))
+            scores = self._ordering.linked(self.known, numbers, page, out)
+            self._apply(numbers, counted_all(self.known.score[numbers], scores, shares))
         else:
-            link_all(self._heaps.arrays, self.known, self._rule, numbers, page, out)
+            link_all(self._heaps.arrays, self.known, self.ties, self._rule, numbers, page, float(out))
         if self._every is None:
             self._changed.frombytes(numbers.astype(np.int32).tobytes())
         self._note_edges(page, numbers.tolist())
@@ -297,7 +352,10 @@ class Ranking:
         return np.flatnonzero(self._heaps.arrays.position[: self._count] > 0)
 
     def _compute(self) -> Future[NDArray[np.float64]]:
-        work = partial(self._estimate.compute, self._edges, int(self._edges.counts[0]), self._count)
+        if self.ties.on:
+            self._place_sites()
+        ties = as_of_now(self.ties, len(self._names()))
+        work = partial(self._estimate.compute, self._edges, int(self._edges.counts[0]), self._count, ties)
         if self._beside is not None:
             return self._beside.submit(work)
         done: Future[NDArray[np.float64]] = Future()
@@ -343,22 +401,35 @@ def _alone(score: Any) -> float:
 
 
 @uncounted
-def score_new(heaps: Heaps, known: Known, rule: int, first: int, end: int, parent: int, out: int) -> None:
+def score_new(heaps: Heaps, known: Known, ties: Ties, rule: int, first: int, end: int, parent: int, out: float) -> None:
     """Score pages that are pending without a score."""
+    share = 1.0
     for page in range(first, end):
         if heaps.position[page] > 0:
-            rescore(heaps, heaps.owner[page], page, found(rule, known, page, parent, out))
+            if ties.on and parent >= 0:
+                share = weight(ties, heaps.owner[parent], heaps.owner[page])
+            rescore(heaps, heaps.owner[page], page, found(rule, known, page, parent, out / share))
+
+
+@inlined
+def _link(heaps: Heaps, known: Known, ties: Ties, rule: int, page: int, parent: int, out: float) -> None:
+    """Score a page again that one more visited page links to."""
+    share = 1.0
+    if ties.on:
+        share = weight(ties, heaps.owner[parent], heaps.owner[page])
+    score = counted(known.score[page], linked(rule, known, page, parent, out), share)
+    if score != known.score[page]:
+        rescore(heaps, heaps.owner[page], page, score)
 
 
 @uncounted
-def link_all(heaps: Heaps, known: Known, rule: int, pages: NDArray[np.int64], parent: int, out: int) -> None:
+def link_all(
+    heaps: Heaps, known: Known, ties: Ties, rule: int, pages: NDArray[np.int64], parent: int, out: float
+) -> None:
     """Score pages again that one more visited page links to."""
     for i in range(pages.size):
-        page = pages[i]
-        if heaps.position[page] > 0:
-            score = linked(rule, known, page, parent, out)
-            if score != known.score[page]:
-                rescore(heaps, heaps.owner[page], page, score)
+        if heaps.position[pages[i]] > 0:
+            _link(heaps, known, ties, rule, pages[i], parent, out)
 
 
 @uncounted
@@ -370,21 +441,45 @@ def rescore_these(heaps: Heaps, pages: NDArray[np.int64], scores: NDArray[np.flo
 
 
 @uncounted
-def _follow(seen: Arrays, heaps: Heaps, known: Known, rule: int, page: int, out: int, first: int) -> None:
+def _follow(  # noqa: PLR0913, PLR0917  tables
+    seen: Arrays,
+    heaps: Heaps,
+    known: Known,
+    ties: Ties,
+    rule: int,
+    sums: bool,
+    page: int,
+    out: int,
+    first: int,
+) -> None:
     """Score the new pages of a visited page, then all that it links to; write down their numbers."""
-    score_new(heaps, known, rule, first, seen.counts[0], page, out)
+    if ties.on:
+        begin(ties, heaps.owner[page])
+        for i in range(out):
+            number = find(seen, seen.keys[i])
+            if number >= 0:
+                note(ties, heaps.owner[page], heaps.owner[number])
+        if sums:
+            lower_farms(ties, heaps, known, rule)
+    score_new(heaps, known, ties, rule, first, seen.counts[0], page, float(out))
     for i in range(out):
         number = find(seen, seen.keys[i])
         seen.pages[i] = number
         if number >= 0 and heaps.position[number] > 0:
-            score = linked(rule, known, number, page, out)
-            if score != known.score[number]:
-                rescore(heaps, heaps.owner[number], number, score)
+            _link(heaps, known, ties, rule, number, page, float(out))
 
 
 @compiled
-def _follow_at(seen: int, heaps: int, known: int, rule: int, page: int, out: int, first: int) -> None:
-    _follow(seen_at(seen), heaps_at(heaps), known_at(known), rule, page, out, first)
+def _follow_at(
+    addresses: tuple[int, int, int, int],
+    rule: int,
+    sums: bool,
+    page: int,
+    out: int,
+    first: int,
+) -> None:
+    seen, heaps, known, ties = addresses
+    _follow(seen_at(seen), heaps_at(heaps), known_at(known), ties_at(ties), rule, sums, page, out, first)
 
 
 @compiled
