@@ -39,7 +39,7 @@ from weft.version import __version__
 if TYPE_CHECKING:
     from weft.engine.application import Application, Together
 
-FORMAT = 4  # of the directory; earlier ones are brought to it by `weft.upgrading`
+FORMAT = 5  # of the directory; earlier ones are brought to it by `weft.upgrading`
 SECRETS = "secrets.toml"
 KEY = "hash.key"
 SECRET = 16  # bytes of the secret in it

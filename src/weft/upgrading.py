@@ -27,7 +27,11 @@ class Step(NamedTuple):
     also: Callable[[Path], None] | None = None  # whatever else; it may find that it was done already
 
 
-STEPS: dict[int, Step] = {}  # by the format of the directory that they begin with
+_PHASES = (
+    "alter table crawl add column phase int not null default 0; "
+    "alter table workers add column resting int not null default 0"
+)
+STEPS: dict[int, Step] = {4: Step(frontier=(3, _PHASES))}  # by the format of the directory that they begin with
 
 
 def check_format(out: Path) -> None:

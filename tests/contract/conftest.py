@@ -9,7 +9,7 @@ from tests.contract import peers
 from tests.contract.peers import IMPLEMENTATIONS, Build
 
 from weft.clock import VirtualClock
-from weft.frontier.shared.contract import Limits, SharedFrontier
+from weft.frontier.shared.contract import ALL_AT_ONCE, Limits, SharedFrontier
 
 
 @pytest.fixture
@@ -29,9 +29,15 @@ def build(implementation: str, tmp_path_factory: pytest.TempPathFactory, clock: 
     """Makes global frontiers, each of a crawl of its own."""
     made: list[tuple[SharedFrontier, str]] = []
 
-    def made_of(*seeds: str, workers: int = 1, by_size: bool = False, max_pages: int | None = None) -> SharedFrontier:
+    def made_of(
+        *seeds: str,
+        workers: int = 1,
+        by_size: bool = False,
+        max_pages: int | None = None,
+        phase: int = ALL_AT_ONCE,
+    ) -> SharedFrontier:
         folder = tmp_path_factory.mktemp("crawl")
-        place = peers.created(implementation, folder, by_size=by_size, seeds=seeds)
+        place = peers.created(implementation, folder, by_size=by_size, seeds=seeds, phase=phase)
         frontier = peers.opened(implementation, place, clock)
         frontier.prepare(workers, Limits(max_pages=max_pages))
         made.append((frontier, place))

@@ -22,6 +22,7 @@ from weft.clock import Clock, SystemClock
 from weft.frontier.shared import postgres_making
 from weft.frontier.shared.address import address_in
 from weft.frontier.shared.contract import (
+    ALL_AT_ONCE,
     Batch,
     Exchanging,
     Found,
@@ -43,13 +44,13 @@ _spare: list[str] = []  # schemas that no test uses any more: tables take their 
 CRAWL = "test"  # the crawl in each of them
 
 
-def created(implementation: str, folder: Path, *, by_size: bool, seeds: Iterable[str]) -> str:
+def created(implementation: str, folder: Path, *, by_size: bool, seeds: Iterable[str], phase: int = ALL_AT_ONCE) -> str:
     """Make a global frontier; where it is."""
     if implementation == "postgres":
         place = _spare.pop() if _spare else database().schema()
-        postgres_making.create(address_in(place), CRAWL, by_size=by_size, seeds=seeds)
+        postgres_making.create(address_in(place), CRAWL, by_size=by_size, seeds=seeds, phase=phase)
         return place
-    create_frontier(folder, by_size=by_size, seeds=seeds)
+    create_frontier(folder, by_size=by_size, seeds=seeds, phase=phase)
     return str(folder)
 
 

@@ -19,6 +19,7 @@ from weft.frontier.durable.parcels import Content, packed, unpacked
 from weft.frontier.shared import postgres_making
 from weft.frontier.shared.address import address_in
 from weft.frontier.shared.contract import (
+    ALL_AT_ONCE,
     CRAWLED,
     SET_ASIDE,
     CrawlState,
@@ -333,6 +334,7 @@ def test_state__is_what_was_said(build: Build) -> None:
     state = frontier.state()
     assert state == CrawlState(
         by_size=False,
+        phase=ALL_AT_ONCE,
         over="stopped",
         paused=True,
         speed="5 pages/s",
@@ -412,6 +414,7 @@ def rebuilt(implementation: str, folder: Path) -> SharedFrontier:
     place = peers.created(implementation, folder, by_size=False, seeds=seeds_of("old"))
     state = CrawlState(
         by_size=False,
+        phase=ALL_AT_ONCE,
         over="",
         paused=True,
         speed="3 pages/s",

@@ -104,6 +104,10 @@ DONE, PAGE_LIMIT, TIME_LIMIT, BYTE_LIMIT, STOPPED = "done", "page limit", "time 
 # The lists of P3: where a site stands. What nobody has checked out is to be crawled.
 BEING_CRAWLED, CRAWLED, SET_ASIDE = range(1, 4)
 
+# The phases of a crawl (P3): all groups at once; or those of the seeds first, and when these are done the others.
+ALL_AT_ONCE, SEEDS_FIRST, EXPANSION = range(3)
+PHASES = ("all at once", "seeds first", "expansion")
+
 # --- what a worker says and is told ---
 
 
@@ -121,6 +125,7 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     released: list[tuple[str, float]] = []  # addresses given back, each with the seconds until its next visit
     idle: bool = False  # it can do nothing by itself, for lack of pages or of leave to fetch more
     starved: bool = False  # it has pages to fetch, and no leave to fetch any more
+    resting: bool = False  # while seeds come first: it has none to fetch but what waits for a time of its own
     aside: int = 0  # sites that were set aside and may be tried once more
     pages: int = 0  # fetched so far
     amount: int = 0  # bytes of contents, so far
@@ -153,6 +158,7 @@ class Orders(msgspec.Struct, frozen=True, omit_defaults=True):
     paused: bool = False
     leave: bool = False  # it is taken away: finish, commit and end
     second_pass: int = 0  # how often sites that were set aside were let in again
+    phase: int = ALL_AT_ONCE
     version: int = 0  # how often this worker was heard: it grows with each exchange
     over: str = ""  # why the crawl is over, if it is
 
@@ -190,6 +196,7 @@ class CrawlState(msgspec.Struct, frozen=True, kw_only=True):
     """How a crawl stands as a whole."""
 
     by_size: bool  # groups are given out by the links that wait for them
+    phase: int  # ALL_AT_ONCE, SEEDS_FIRST or EXPANSION
     over: str  # why the run is over; "" where nobody said so
     paused: bool
     speed: str  # the target as the operator said it; "" for none

@@ -22,7 +22,7 @@ from weft.frontier.shared.contract import Batch, Parcel, SharedFrontier
 PER_NODE = 10_000  # numbers of workers that belong to a node
 # What is in reports, batches, messages and parcels, as bytes. It changes where one version could not read what another
 # has written; what has a key and a default is no change.
-CONTRACT = 1
+CONTRACT = 2
 
 
 class NodeState(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from weft.clock import Clock
 from weft.disk import replace_file, writing
 from weft.errors import UsageError, WeftError
 from weft.frontier.shared.address import ENVIRONMENT, Address, address_in
-from weft.frontier.shared.contract import Remains, SharedFrontier
+from weft.frontier.shared.contract import ALL_AT_ONCE, Remains, SharedFrontier
 from weft.frontier.shared.nodes import NodesFrontier
 from weft.frontier.shared.sqlite import SqliteFrontier
 from weft.frontier.shared.sqlite_file import FILE, PATIENCE, files_of
@@ -60,7 +60,13 @@ class Cluster(NamedTuple):
 
 
 def create_frontier(
-    place: Path, *, by_size: bool, seeds: Iterable[str], remains: Remains | None = None, home: Path | None = None
+    place: Path,
+    *,
+    by_size: bool,
+    seeds: Iterable[str],
+    remains: Remains | None = None,
+    home: Path | None = None,
+    phase: int = ALL_AT_ONCE,
 ) -> None:
     """Make a global frontier: before any worker starts. It is there when it is complete. A database also gets the
     settings of the crawl, for other nodes.
@@ -70,13 +76,13 @@ def create_frontier(
     """
     address = _address(home or place)
     if address is None:
-        SqliteFrontier.create(place / FILE, by_size=by_size, seeds=seeds, remains=remains)
+        SqliteFrontier.create(place / FILE, by_size=by_size, seeds=seeds, remains=remains, phase=phase)
     else:
         at = home or place
         settings = (at / "crawl.toml").read_text(encoding="utf-8")
         crawl, node = _drawn(at), _identity(at)[1] or 0
         make = _making().create
-        make(address, crawl, by_size=by_size, seeds=seeds, remains=remains, node=node, settings=settings)
+        make(address, crawl, by_size=by_size, seeds=seeds, remains=remains, node=node, settings=settings, phase=phase)
 
 
 def frontier_exists(place: Path) -> bool:

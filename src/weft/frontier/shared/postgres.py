@@ -113,7 +113,7 @@ class PostgresFrontier:
 
     def exchange(self, report: Report) -> Orders:
         """Take a worker's report and give it its orders, as one step."""
-        alone = report.idle or any(batch.scope for batch in report.batches)
+        alone = report.idle or report.resting or any(batch.scope for batch in report.batches)
         try:
             return self._exchanged(report, alone=alone)
         except AlonePleaseError:
@@ -242,8 +242,8 @@ class PostgresFrontier:
     def state(self) -> CrawlState:
         """How the crawl stands."""
         names = (
-            *("by_size", "over", "paused", "speed", "workers", "wanted", "watched", "shared_among", "offered_by"),
-            "restarted",
+            *("by_size", "phase", "over", "paused", "speed", "workers", "wanted", "watched", "shared_among"),
+            *("offered_by", "restarted"),
         )
         (found,) = self._rows("state", node=self.node)
         restarts = [Restart(*each) for each in self._rows("restarts")]

@@ -58,8 +58,8 @@ select pg_advisory_xact_lock_shared('crawl'::regclass::oid::int, 1);
 
 -- name: begin_crawl
 -- A crawl begins.
-insert into crawl(id, by_size, settings, seeds, contract)
-values(%(id)s, %(by_size)s, %(settings)s, %(seeds)s, %(contract)s);
+insert into crawl(id, by_size, phase, settings, seeds, contract)
+values(%(id)s, %(by_size)s, %(phase)s, %(settings)s, %(seeds)s, %(contract)s);
 
 -- name: note_settings
 -- What a node needs to know of the crawl.
@@ -104,8 +104,8 @@ delete from crawl;
 
 -- name: begin_worker
 -- A worker starts: whoever went by its number before is not listened to any more.
-update workers set incarnation = incarnation + 1, idle = false, hungry = true, heard_at = clock_timestamp(),
-    leased_until = clock_timestamp() + make_interval(secs => %(lease)s)
+update workers set incarnation = incarnation + 1, idle = false, resting = false, hungry = true,
+    heard_at = clock_timestamp(), leased_until = clock_timestamp() + make_interval(secs => %(lease)s)
 where number = %(worker)s returning incarnation, applied;
 
 -- name: touch
@@ -123,7 +123,7 @@ select name from groups where holder = %(worker)s;
 -- name: who
 -- Who a report is from, and what it is answered by. The worker's row is locked: the same report sent twice, because its
 -- answer was late, is taken one after the other.
-select incarnation, applied, in_run, version, by_size, paused, over, stop, speed, max_pages, max_bytes, max_time,
+select incarnation, applied, in_run, version, by_size, phase, paused, over, stop, speed, max_pages, max_bytes, max_time,
     rules_at, second_pass, extract(epoch from clock_timestamp())::float8,
     (select count(*)::int from workers as all_of_them where in_run)
 from workers, crawl where number = %(worker)s for update of workers;
@@ -215,13 +215,13 @@ select * from unnest(%(a)s::int[], %(b)s::bigint[], %(c)s::int[], %(d)s::bytea[]
 copy inbox(worker, number, notices, message) from stdin (format binary);
 
 -- name: count_free
--- How many groups can be checked out, as far as that matters.
-select count(*) from (select 1 from groups where free limit %(most)s) as counted;
+-- How many groups can be checked out, those of seeds alone where so, as far as that matters.
+select count(*) from (select 1 from groups where free and seed >= %(seeds)s limit %(most)s) as counted;
 
 -- name: check_out
 -- The groups that come next: seeds first, the larger first where size counts, then in the order of finding. What others
--- are checking out is passed over.
-select name, coalesce(parcel, 0) from groups where free
+-- are checking out is passed over. Compared like this, seeds alone are a range of the index.
+select name, coalesce(parcel, 0) from groups where free and seed >= %(seeds)s
 order by seed desc, size desc, found limit %(most)s for update skip locked;
 
 -- name: take
@@ -301,7 +301,7 @@ update workers set allowance = %(allowance)s where number = %(worker)s;
 -- name: report
 -- How a worker stands; its lease is renewed, by the database's clock.
 update workers set applied = %(applied)s, taken = %(taken)s, settled = greatest(settled, %(settled)s),
-    version = version + 1, idle = %(idle)s,
+    version = version + 1, idle = %(idle)s, resting = %(resting)s,
     starved = %(starved)s, aside = %(aside)s, pages = %(pages)s, bytes = %(amount)s, seconds = %(seconds)s,
     pending = %(pending)s, pages_rate = %(pages_rate)s, bytes_rate = %(bytes_rate)s, hungry = %(hungry)s,
     heard_at = clock_timestamp(), leased_until = clock_timestamp() + make_interval(secs => %(lease)s),
@@ -312,6 +312,15 @@ where number = %(worker)s returning version;
 -- Is anybody busy, and what is left?
 select bool_or(not idle), coalesce(sum(aside), 0), coalesce(sum(pending), 0), bool_or(starved)
 from workers where in_run;
+
+-- name: seeds_done
+-- Is nobody busy with the groups of the seeds, and is none of them free?
+select not bool_or(starved or not (idle or resting)) and not exists (select 1 from groups where free and seed)
+from workers where in_run;
+
+-- name: expand
+-- All groups have their turn from now on.
+update crawl set phase = %(phase)s;
 
 -- name: on_its_way
 -- Is something unread, free, or with who leaves? How many pages are there?
@@ -326,7 +335,7 @@ update crawl set second_pass = second_pass + 1;
 
 -- name: nobody_idle
 -- Everybody is asked again.
-update workers set idle = false where idle;
+update workers set idle = false, resting = false where idle or resting;
 
 -- name: totals
 -- How far all workers have come together.
@@ -361,7 +370,8 @@ update workers set in_run = false, incarnation = incarnation + 1 where number = 
 
 -- name: begin_run
 -- A run of a node begins: none of its workers has said anything yet.
-update workers set idle = false, starved = false, allowance = null, hungry = true where node = %(node)s;
+update workers set idle = false, resting = false, starved = false, allowance = null, hungry = true
+where node = %(node)s;
 
 -- name: free_addresses
 -- Addresses of a node's workers that are no more are free, and none of its workers waits for any.
@@ -441,14 +451,14 @@ select worker, at, how, cause from restarts order by id;
 
 -- name: state
 -- How the crawl stands; workers of one node, or of all that are there.
-select by_size, over, paused, speed, coalesce(sum(workers), 0)::int, coalesce(sum(wanted), 0)::int,
+select by_size, phase, over, paused, speed, coalesce(sum(workers), 0)::int, coalesce(sum(wanted), 0)::int,
     coalesce(bool_or(watched), false), max(shared_among), offered_by, restarted
 from crawl left join nodes on number = %(node)s::int or (%(node)s::int is null and left_at is null and lost_at is null)
 group by only_one;
 
 -- name: restore_state
 -- How a crawl stood whose frontier is made anew.
-update crawl set by_size = %(by_size)s, paused = %(paused)s, speed = %(speed)s, given_speed = %(speed)s,
+update crawl set by_size = %(by_size)s, phase = %(phase)s, paused = %(paused)s, speed = %(speed)s, given_speed = %(speed)s,
     offered_by = %(offered_by)s, restarted = %(restarted)s;
 
 -- name: workers
@@ -572,8 +582,8 @@ where number = %(worker)s;
 
 -- name: put_groups
 -- Groups of which there is a parcel, in the order of their discovery.
-insert into groups(name, found, waiting, size, parcel)
-select grp, place, pending, case when (select by_size from crawl) then pending else 0 end,
+insert into groups(name, seed, found, waiting, size, parcel)
+select grp, %(seed)s, place, pending, case when (select by_size from crawl) then pending else 0 end,
     greatest(1, octet_length(content)) from parcels;
 
 -- name: strays

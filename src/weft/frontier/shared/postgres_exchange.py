@@ -15,7 +15,9 @@ from weft.frontier.shared.blocks import message_in, packed
 from weft.frontier.shared.contract import (
     BYTE_LIMIT,
     DONE,
+    EXPANSION,
     PAGE_LIMIT,
+    SEEDS_FIRST,
     TIME_LIMIT,
     Message,
     Orders,
@@ -43,6 +45,7 @@ class _Who(NamedTuple):
     in_run: bool
     version: int
     by_size: bool
+    phase: int
     paused: bool
     over: str
     stop: str
@@ -81,17 +84,21 @@ def exchanged(base: Base, report: Report, where: str, *, alone: bool) -> Orders:
         do(base, "settle", worker=me, settled=report.settled)
     lent, taken_already = _lend(base, report)
     if report.wants > 0 and who.in_run:
-        check_out(base, me, report.wants, who.workers, post)
+        check_out(base, me, report.wants, who.workers, post, seeds=who.phase == SEEDS_FIRST)
     send(base, post)
     recalled, scope = asked(base, "recalled", worker=me), asked(base, "scope_behind", known=report.scope)
     inbox = asked(base, "inbox", worker=me, taken=report.taken, most=_MOST_NOTICES)
     # Who is busy is, whatever comes: it need not wait for that before it says how it stands.
-    told = None if report.idle else asked(base, "report", **_standing(report, applied, idle=False))
+    waits = report.idle or report.resting
+    told = None if waits else asked(base, "report", **_standing(report, applied, idle=False, resting=False))
     admitted, unread = scope.fetchall(), inbox.fetchall()
     allowance, allowed = _allow(base, report, who)
     idle = report.idle and not unread and not allowed
-    told = told or asked(base, "report", **_standing(report, applied, idle=idle))
+    resting = report.resting and not unread
+    told = told or asked(base, "report", **_standing(report, applied, idle=idle, resting=resting))
     (version,) = told.fetchone() or (0,)
+    if who.phase == SEEDS_FIRST and (idle or resting):
+        _expand(base)
     over = who.over or who.stop or (_end_of(base, who.max_pages) if idle else "") or _limit(base, who)
     if over != who.over:
         if not alone:
@@ -113,6 +120,7 @@ def exchanged(base: Base, report: Report, where: str, *, alone: bool) -> Orders:
         paused=who.paused,
         leave=not who.in_run,
         second_pass=row(base, "second_pass_now")[0] if idle else who.second_pass,
+        phase=who.phase,
         version=version,
         over=over,
     )
@@ -163,13 +171,14 @@ def _allow(base: Base, report: Report, who: _Who) -> tuple[int | None, bool]:
     return mine, bool(mine > max(before, report.pages))
 
 
-def _standing(report: Report, applied: int, *, idle: bool) -> dict[str, Any]:
+def _standing(report: Report, applied: int, *, idle: bool, resting: bool) -> dict[str, Any]:
     return {
         "worker": report.worker,
         "applied": applied,
         "taken": report.taken,
         "settled": report.settled,
         "idle": idle,
+        "resting": resting,
         "starved": report.starved,
         "aside": report.aside,
         "pages": report.pages,
@@ -182,6 +191,15 @@ def _standing(report: Report, applied: int, *, idle: bool) -> dict[str, Any]:
         "lease": report.lease,
         "statistics": packed(report.statistics),
     }
+
+
+def _expand(base: Base) -> None:
+    """A worker has nothing to fetch: are the sites of the seeds done, and wait others? Then these have their turn."""
+    (done,) = row(base, "seeds_done")
+    unread, free, leaving, _ = row(base, "on_its_way")
+    if done and free and not (unread or leaving):
+        do(base, "expand", phase=EXPANSION)
+        do(base, "nobody_idle")
 
 
 def _end_of(base: Base, most: int | None) -> str:

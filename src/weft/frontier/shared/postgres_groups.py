@@ -12,9 +12,9 @@ from collections.abc import Container, Iterable
 from itertools import accumulate, islice
 
 from weft.frontier.shared.blocks import Piece, end_of, folded, frame, message_block, message_in, pieces_in
-from weft.frontier.shared.contract import Batch, Found, Message, Notice, Parcel, Remains
+from weft.frontier.shared.contract import SEEDS_FIRST, Batch, Found, Message, Notice, Parcel, Remains
 from weft.frontier.shared.postgres_base import Base, asked, copy, do, put, row, rows
-from weft.frontier.shared.routing import EARLY, by_group
+from weft.frontier.shared.routing import EARLY, by_group, comes_first
 from weft.model import NO_ID, Kind
 from weft.urls import registered_domain, site_of
 
@@ -115,7 +115,7 @@ def _put_aside(base: Base, pieces: dict[str, list[Piece]]) -> None:
 
 
 def _is_seed(pieces: list[Piece]) -> bool:
-    return any(isinstance(notice, Found) and notice.kind == Kind.SEED for _, some in pieces for notice in some)
+    return any(comes_first(some) for _, some in pieces)
 
 
 def _count(pieces: list[Piece]) -> int:
@@ -155,12 +155,12 @@ def apply_batch(base: Base, worker: int, batch: Batch, post: Post) -> None:
     bring(base, batch.notices, post)
 
 
-def check_out(base: Base, worker: int, wants: int, workers: int, post: Post) -> None:
-    """Give a worker groups: those of the seeds first, and no more than its share of what is there."""
-    (free,) = row(base, "count_free", most=min(wants * workers, _MANY))
+def check_out(base: Base, worker: int, wants: int, workers: int, post: Post, *, seeds: bool) -> None:
+    """Give a worker groups: those of the seeds first, or alone, and no more than its share of what is there."""
+    (free,) = row(base, "count_free", most=min(wants * workers, _MANY), seeds=seeds)
     if free == 0:
         return
-    groups = rows(base, "check_out", most=min(wants, -(-free // workers)))
+    groups = rows(base, "check_out", most=min(wants, -(-free // workers)), seeds=seeds)
     before = accumulate((size for _, size in groups), initial=0)  # loading parcels takes time
     some = [group for (group, _), size in zip(groups, before, strict=False) if size < _MOST_PARCELS]
     _bring_waiting(base, worker, some, post)
@@ -193,6 +193,7 @@ def rebuild(base: Base, seeds: Iterable[str], remains: Remains) -> None:
             base,
             "restore_state",
             by_size=state.by_size,
+            phase=state.phase,
             paused=state.paused,
             speed=state.speed,
             offered_by=state.offered_by,
@@ -202,7 +203,7 @@ def rebuild(base: Base, seeds: Iterable[str], remains: Remains) -> None:
             do(base, "note_restart", worker=each.worker, at=each.at, how=each.how, cause=each.cause)
     parcels = ((p.group, order - EARLY, p.pending, p.content) for order, p in enumerate(remains.parcels))
     copy(base, "copy_parcels", ("text", "int8", "int4", "bytea"), parcels)
-    do(base, "put_groups")
+    do(base, "put_groups", seed=remains.state is not None and remains.state.phase == SEEDS_FIRST)  # all were begun
     plant(base, seeds)
     do(base, "admit", urls=remains.scope)
     do(base, "restore_rules", new=remains.blacklist)

@@ -12,7 +12,7 @@ from weft.errors import WeftError
 from weft.frontier.shared import postgres_nodes
 from weft.frontier.shared.address import Address
 from weft.frontier.shared.blocks import packed
-from weft.frontier.shared.contract import Remains
+from weft.frontier.shared.contract import ALL_AT_ONCE, Remains
 from weft.frontier.shared.nodes import CONTRACT
 from weft.frontier.shared.postgres_base import Base, Made, PostgresBase, do, make_tables, rows, tables_are_there
 from weft.frontier.shared.postgres_groups import plant, rebuild
@@ -33,6 +33,7 @@ def create(
     remains: Remains | None = None,
     node: int = 0,
     settings: str = "",
+    phase: int = ALL_AT_ONCE,
 ) -> None:
     """Begin a crawl, whose tables are made where they are not there. It is there when it is complete. What is there
     of it is replaced, unless other nodes have something of it.
@@ -48,7 +49,7 @@ def create(
         if known:
             postgres_nodes.check_alone(held, node, address.shown)
             do(held, "remove_crawl")
-        do(held, "begin_crawl", id=crawl, by_size=by_size, contract=CONTRACT, **kept)
+        do(held, "begin_crawl", id=crawl, by_size=by_size, phase=phase, contract=CONTRACT, **kept)
         if remains is None:
             plant(held, given)
         else:

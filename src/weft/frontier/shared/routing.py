@@ -6,7 +6,8 @@ from collections.abc import Container, Iterable
 
 import msgspec
 
-from weft.frontier.shared.contract import Message, Notice, RobotsBrought
+from weft.frontier.shared.contract import Found, Message, Notice, RobotsBrought, RobotsWanted
+from weft.model import is_named
 from weft.urls import registered_domain, site_of
 
 EARLY = 1 << 40  # behind it are the places of groups that were found; before it, of those that were held
@@ -28,6 +29,21 @@ def by_group(notices: Iterable[Notice]) -> dict[str, list[Notice]]:
     for notice in notices:
         groups.setdefault(group_of(notice), []).append(notice)
     return groups
+
+
+def comes_first(notices: Iterable[Notice]) -> bool:
+    """Is one of them a seed, where one redirects to, or a robots.txt that somebody waits for? Groups of these are the
+    seeds' own.
+
+    >>> from weft.model import Kind, UrlId
+    >>> links = [Found("http://a.example/", kind, 0, UrlId(1)) for kind in (Kind.A, Kind.SEED, Kind.REDIRECT)]
+    >>> [comes_first([link]) for link in links]
+    [False, True, True]
+    """
+    return any(
+        is_named(notice.kind, notice.depth) if isinstance(notice, Found) else isinstance(notice, RobotsWanted)
+        for notice in notices
+    )
 
 
 def of_holder(message: Message, held: Container[str]) -> Message:

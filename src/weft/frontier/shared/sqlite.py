@@ -15,8 +15,10 @@ from weft.clock import Clock, SystemClock
 from weft.errors import WeftError
 from weft.frontier.shared import sqlite_handover
 from weft.frontier.shared.contract import (
+    ALL_AT_ONCE,
     BEING_CRAWLED,
     CRAWLED,
+    SEEDS_FIRST,
     SET_ASIDE,
     Begun,
     Blacklisted,
@@ -62,10 +64,18 @@ class SqliteFrontier:
         return f"SqliteFrontier({self._file.path})"
 
     @classmethod
-    def create(cls, path: Path, *, by_size: bool, seeds: Iterable[str], remains: Remains | None = None) -> None:
+    def create(
+        cls,
+        path: Path,
+        *,
+        by_size: bool,
+        seeds: Iterable[str],
+        remains: Remains | None = None,
+        phase: int = ALL_AT_ONCE,
+    ) -> None:
         """Make the file: before any worker starts, since two that make it at once are in each other's way."""
         with new_file(path) as base:
-            base.execute("insert into crawl(by_size) values(?)", (by_size,))
+            base.execute("insert into crawl(by_size, phase) values(?, ?)", (by_size, phase))
             if remains is None:
                 plant(base, seeds)
             else:
@@ -86,15 +96,16 @@ class SqliteFrontier:
         """A worker starts, or starts again."""
         with self._file.transaction() as base:
             row = base.execute(
-                "update workers set incarnation = incarnation + 1, idle = 0, hungry = 1, heard_at = ? "
+                "update workers set incarnation = incarnation + 1, idle = 0, resting = 0, hungry = 1, heard_at = ? "
                 "where number = ? returning incarnation, applied",
                 (self._clock.wall(), worker),
             ).fetchone()
             if row is None:
                 raise WeftError(f"there is no worker {worker} in this crawl", where=str(self._file.path))
             (count,) = base.execute("select count(*) from workers where in_run").fetchone()
-            (second_pass,) = base.execute("select second_pass from crawl").fetchone()
-            return Begun(row[0], row[1], count == 1 and not known_elsewhere(base, worker), second_pass)
+            second_pass, phase = base.execute("select second_pass, phase from crawl").fetchone()
+            alone = count == 1 and phase != SEEDS_FIRST and not known_elsewhere(base, worker)
+            return Begun(row[0], row[1], alone, second_pass)
 
     def touch(self, worker: int) -> None:
         """A worker that is not yet exchanging is alive."""
@@ -118,7 +129,7 @@ class SqliteFrontier:
         """
         with self._file.transaction() as base:
             _resize(base, workers)
-            base.execute("update workers set idle = 0, starved = 0, allowance = null, hungry = 1")
+            base.execute("update workers set idle = 0, resting = 0, starved = 0, allowance = null, hungry = 1")
             base.execute("update addresses set wanted = 0")
             base.execute("update addresses set holder = null where holder >= ?", (workers,))
             base.execute(
@@ -218,21 +229,22 @@ class SqliteFrontier:
     def state(self) -> CrawlState:
         """How the crawl stands."""
         row = self._file.row(
-            "select by_size, over, paused, speed, workers, wanted, watched, shared_among, offered_by, restarted "
+            "select by_size, phase, over, paused, speed, workers, wanted, watched, shared_among, offered_by, restarted "
             "from crawl"
         )
         restarts = self._file.rows("select worker, at, how, cause from restarts order by id")
         return CrawlState(
             by_size=bool(row[0]),
-            over=row[1],
-            paused=bool(row[2]),
-            speed=row[3],
-            workers=row[4],
-            wanted=row[5],
-            watched=bool(row[6]),
-            shared_among=row[7],
-            offered_by=row[8],
-            restarted=row[9],
+            phase=row[1],
+            over=row[2],
+            paused=bool(row[3]),
+            speed=row[4],
+            workers=row[5],
+            wanted=row[6],
+            watched=bool(row[7]),
+            shared_among=row[8],
+            offered_by=row[9],
+            restarted=row[10],
             restarts=[Restart(*each) for each in restarts],
         )
 

@@ -15,7 +15,9 @@ from weft.frontier.pace import Speed, shares
 from weft.frontier.shared.contract import (
     BYTE_LIMIT,
     DONE,
+    EXPANSION,
     PAGE_LIMIT,
+    SEEDS_FIRST,
     TIME_LIMIT,
     Message,
     Orders,
@@ -24,14 +26,14 @@ from weft.frontier.shared.contract import (
 )
 from weft.frontier.shared.routing import of_holder
 from weft.frontier.shared.sqlite_file import guarded
-from weft.frontier.shared.sqlite_groups import apply_batch, check_out, inbox, leaving
+from weft.frontier.shared.sqlite_groups import FREE, FREE_SEEDS, apply_batch, check_out, inbox, leaving
 
 _MOST_NOTICES = 20_000  # in the messages of one exchange
 
 _REPORTED = """
-update workers set applied = :applied, taken = :taken, version = version + 1, idle = :idle, starved = :starved,
-    aside = :aside, pages = :pages, bytes = :amount, seconds = :seconds, pending = :pending,
-    pages_rate = :pages_rate, bytes_rate = :bytes_rate, hungry = :hungry, heard_at = :heard_at,
+update workers set applied = :applied, taken = :taken, version = version + 1, idle = :idle,
+    resting = :resting, starved = :starved, aside = :aside, pages = :pages, bytes = :amount, seconds = :seconds,
+    pending = :pending, pages_rate = :pages_rate, bytes_rate = :bytes_rate, hungry = :hungry, heard_at = :heard_at,
     statistics = :statistics
 where number = :worker returning version
 """
@@ -42,6 +44,7 @@ class _Crawl(NamedTuple):
 
     by_size: bool
     paused: bool
+    phase: int
     over: str
     stop: str
     speed: str
@@ -81,11 +84,14 @@ def exchanged(base: sqlite3.Connection, report: Report, now: float, where: Path)
     crawl = _crawl(base)
     lent = _lend(base, report, now)
     if report.wants > 0 and row[2]:
-        check_out(base, me, report.wants, by_size=crawl.by_size)
+        check_out(base, me, report.wants, by_size=crawl.by_size, phase=crawl.phase)
     messages, taken = _deliver(base, report)
     allowance, allowed = _allow(base, report, crawl)
     idle = report.idle and not messages and not allowed
-    (version,) = base.execute(_REPORTED, _reported(report, applied, now, idle=idle)).fetchone()
+    resting = report.resting and not messages
+    (version,) = base.execute(_REPORTED, _reported(report, applied, now, idle=idle, resting=resting)).fetchone()
+    if crawl.phase == SEEDS_FIRST and (idle or resting):
+        _expand(base)
     over = crawl.over or crawl.stop or (_end_of(base, crawl.max_pages) if idle else "") or _limit(base, crawl)
     if over != crawl.over:
         base.execute("update crawl set over = ?", (over,))
@@ -107,6 +113,7 @@ def exchanged(base: sqlite3.Connection, report: Report, now: float, where: Path)
         paused=crawl.paused,
         leave=not row[2],
         second_pass=base.execute("select second_pass from crawl").fetchone()[0],
+        phase=crawl.phase,
         version=version,
         over=over,
     )
@@ -117,12 +124,13 @@ def _crawl(base: sqlite3.Connection) -> _Crawl:
     return _Crawl(bool(row[0]), bool(row[1]), *row[2:])
 
 
-def _reported(report: Report, applied: int, now: float, *, idle: bool) -> dict[str, Any]:
+def _reported(report: Report, applied: int, now: float, *, idle: bool, resting: bool) -> dict[str, Any]:
     return {
         "worker": report.worker,
         "applied": applied,
         "taken": report.taken,
         "idle": idle,
+        "resting": resting,
         "starved": report.starved,
         "aside": report.aside,
         "pages": report.pages,
@@ -210,6 +218,28 @@ def _allow(base: sqlite3.Connection, report: Report, crawl: _Crawl) -> tuple[int
     return mine, bool(mine > max(before, report.pages))
 
 
+def _expand(base: sqlite3.Connection) -> None:
+    """A worker has nothing to fetch: are the sites of the seeds done, and wait others? Then these have their turn."""
+    (busy,) = base.execute("select sum(starved or not (idle or resting)) from workers where in_run").fetchone()
+    if busy or _unread(base) or leaving(base) or _free(base, FREE_SEEDS) or not _free(base, FREE):
+        return
+    base.execute("update crawl set phase = ?", (EXPANSION,))
+    base.execute("update workers set idle = 0, resting = 0")
+
+
+def _unread(base: sqlite3.Connection) -> bool:
+    """Is something on its way to a worker?"""
+    query = (
+        "select 1 from inbox join workers on inbox.worker = workers.number where inbox.number > workers.taken limit 1"
+    )
+    return base.execute(query).fetchone() is not None
+
+
+def _free(base: sqlite3.Connection, which: str) -> bool:
+    """Can a group be checked out?"""
+    return base.execute(f"select 1 from groups where {which} limit 1").fetchone() is not None  # noqa: S608
+
+
 def _end_of(base: sqlite3.Connection, most: int | None) -> str:
     """A worker has nothing to do: is it the end? Everything is looked at in one step, so nothing is on its way."""
     busy, aside, pending, starved = base.execute(
@@ -218,10 +248,7 @@ def _end_of(base: sqlite3.Connection, most: int | None) -> str:
     pages = base.execute("select sum(pages) from workers").fetchone()[0]
     if busy:
         return ""
-    unread = base.execute(
-        "select 1 from inbox join workers on inbox.worker = workers.number where inbox.number > workers.taken limit 1"
-    ).fetchone()
-    free = base.execute("select 1 from groups where holder is null and waiting > 0 limit 1").fetchone()
+    unread, free = _unread(base), _free(base, FREE)
     if most is not None and pages >= most:
         return PAGE_LIMIT if pending or free or unread or leaving(base) else DONE
     if unread or free or starved or leaving(base):  # who is starved gets with its next report what others could not use

@@ -23,7 +23,7 @@ from weft.frontier.shared.contract import FrontierAwayError, Message, Notice, Pa
 from weft.store.files import damaged, other_format
 
 FILE = "frontier.db"  # in the directory of a crawl
-FORMAT = 3  # of it, its `user_version`; earlier ones are brought to it by `weft.upgrading`
+FORMAT = 4  # of it, its `user_version`; earlier ones are brought to it by `weft.upgrading`
 PATIENCE = 60.0  # seconds that a transaction waits for others
 _WRITING = 120  # the byte of the -shm file that a process locks which writes, as SQLite has it
 _GUARD = struct.Struct("<BI")
@@ -32,7 +32,8 @@ _SMALL = 64_000_000  # bytes: a file that is looked at closely whenever a run be
 
 _TABLES = """
 create table crawl(  -- one row
-    by_size int not null, second_pass int not null default 0, paused int not null default 0,
+    by_size int not null, phase int not null default 0,
+    second_pass int not null default 0, paused int not null default 0,
     over text not null default '', stop text not null default '',
     speed text not null default '', given_speed text not null default '',
     max_pages int, max_bytes int, max_time real,
@@ -53,7 +54,7 @@ create table inbox(
 create table workers(
     number integer primary key, incarnation int not null default 0, applied int not null default 0,
     sent int not null default 0, taken int not null default 0, version int not null default 0,
-    idle int not null default 0, aside int not null default 0,
+    idle int not null default 0, resting int not null default 0, aside int not null default 0,
     pages int not null default 0, bytes int not null default 0, pending int not null default 0, allowance int,
     seconds real not null default 0, starved int not null default 0,
     pages_rate real not null default 0, bytes_rate real not null default 0, hungry int not null default 1,

@@ -11,12 +11,14 @@ import sqlite3
 from collections.abc import Container, Iterable, Iterator
 from itertools import accumulate, islice
 
-from weft.frontier.shared.contract import Batch, Found, Message, Notice, Parcel, Remains
-from weft.frontier.shared.routing import EARLY, by_group
+from weft.frontier.shared.contract import SEEDS_FIRST, Batch, Found, Message, Notice, Parcel, Remains
+from weft.frontier.shared.routing import EARLY, by_group, comes_first
 from weft.frontier.shared.sqlite_file import encoded, message_in, notices_in, parcel_in
 from weft.model import NO_ID, Kind
 from weft.urls import registered_domain, site_of
 
+FREE = "holder is null and waiting > 0"
+FREE_SEEDS = f"{FREE} and seed = 1"
 _AT_ONCE = 10_000  # links brought in one go
 _MANY = 20_000  # groups: whether more than these are free makes no difference
 _MOST_PARCELS = 4_000_000  # bytes of them in one message, about
@@ -38,7 +40,7 @@ def bring(base: sqlite3.Connection, notices: dict[str, list[Notice]]) -> None:
             mail.setdefault(row[0], []).extend(some)
             continue
         found = base.execute("insert into waiting(grp, notices) values(?, ?)", (group, encoded(some))).lastrowid
-        seed = any(isinstance(notice, Found) and notice.kind == Kind.SEED for notice in some)
+        seed = comes_first(some)
         base.execute(
             "insert into groups values(?, null, ?, ?, ?, null) on conflict(name) do update set "
             "waiting = waiting + excluded.waiting, seed = max(seed, excluded.seed)",
@@ -62,16 +64,18 @@ def rebuild(base: sqlite3.Connection, seeds: Iterable[str], remains: Remains) ->
     if remains.state is not None:
         state = remains.state
         base.execute(
-            "update crawl set by_size = ?, paused = ?, speed = ?, given_speed = ?, offered_by = ?, restarted = ?",
-            (state.by_size, state.paused, state.speed, state.speed, state.offered_by, state.restarted),
+            "update crawl set by_size = ?, phase = ?, paused = ?, speed = ?, given_speed = ?, offered_by = ?, "
+            "restarted = ?",
+            (state.by_size, state.phase, state.paused, state.speed, state.speed, state.offered_by, state.restarted),
         )
         base.executemany(
             "insert into restarts(worker, at, how, cause) values(?, ?, ?, ?)",
             ((each.worker, each.at, each.how, each.cause) for each in state.restarts),
         )
+    (first,) = base.execute("select phase = ? from crawl", (SEEDS_FIRST,)).fetchone()  # then all of these were begun
     for order, parcel in enumerate(remains.parcels):
-        values = (parcel.group, order - EARLY, parcel.pending, encoded(parcel))
-        base.execute("insert into groups values(?, null, 0, ?, ?, ?)", values)
+        values = (parcel.group, first, order - EARLY, parcel.pending, encoded(parcel))
+        base.execute("insert into groups values(?, null, ?, ?, ?, ?)", values)
     plant(base, seeds)
     base.executemany("insert or ignore into scope(url) values(?)", ((url,) for url in remains.scope))
     base.executemany("insert or ignore into rules(rule) values(?)", ((rule,) for rule in remains.blacklist))
@@ -101,17 +105,17 @@ def apply_batch(base: sqlite3.Connection, worker: int, batch: Batch) -> None:
     bring(base, batch.notices)
 
 
-def check_out(base: sqlite3.Connection, worker: int, wants: int, *, by_size: bool) -> None:
-    """Give a worker groups: those of the seeds first, and no more than its share of what is there."""
+def check_out(base: sqlite3.Connection, worker: int, wants: int, *, by_size: bool, phase: int) -> None:
+    """Give a worker groups: those of the seeds first, or alone, and no more than its share of what is there."""
     workers = base.execute("select count(*) from workers where in_run").fetchone()[0]
-    counted = "select count(*) from (select 1 from groups where holder is null and waiting > 0 limit ?)"
+    which = FREE_SEEDS if phase == SEEDS_FIRST else FREE
+    counted = f"select count(*) from (select 1 from groups where {which} limit ?)"  # noqa: S608
     free = base.execute(counted, (min(wants * workers, _MANY),)).fetchone()[0]
     if free == 0:
         return
     best = "waiting desc" if by_size else "found"
     groups = base.execute(
-        f"select name, length(parcel) from groups where holder is null and waiting > 0 order by seed desc, {best} "  # noqa: S608
-        "limit ?",
+        f"select name, length(parcel) from groups where {which} order by seed desc, {best} limit ?",  # noqa: S608
         (min(wants, -(-free // workers)),),
     ).fetchall()
     before = accumulate((size or 0 for _, size in groups), initial=0)  # loading parcels takes time

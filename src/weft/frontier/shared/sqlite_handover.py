@@ -44,8 +44,8 @@ def hand_over(base: sqlite3.Connection, worker: int, left: Left, now: float) -> 
     )
     base.execute(
         "update workers set incarnation = incarnation + 1, applied = ?, taken = ?, pages = ?, statistics = ?, "
-        "idle = 0, aside = 0, pending = 0, pages_rate = 0, bytes_rate = 0, allowance = null, handed_over = 1 "
-        "where number = ?",
+        "idle = 0, resting = 0, aside = 0, pending = 0, pages_rate = 0, bytes_rate = 0, allowance = null, "
+        "handed_over = 1 where number = ?",
         (left.number, left.taken, left.pages, guarded(left.statistics), worker),
     )
     base.execute("update workers set idle = 0")
