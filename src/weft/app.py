@@ -28,7 +28,15 @@ from weft.engine.vitals import forget_left_out, left_out, note_left_out, signs_o
 from weft.engine.watchdog import MANY_PER_CORE, MOST_PER_CORE, Watchdog
 from weft.errors import UsageError
 from weft.examining import examined
-from weft.frontier.shared.contract import STOPPED, FrontierAwayError, Limits, Restart, SharedFrontier
+from weft.frontier.shared.contract import (
+    ALL_AT_ONCE,
+    SEEDS_FIRST,
+    STOPPED,
+    FrontierAwayError,
+    Limits,
+    Restart,
+    SharedFrontier,
+)
 from weft.frontier.shared.opening import (
     check_frontier,
     create_frontier,
@@ -39,6 +47,7 @@ from weft.frontier.shared.opening import (
 from weft.handover import Handed, hand_over, hand_over_left
 from weft.membership import Membership, come_back, join
 from weft.operations.telling import telling
+from weft.processes import kept_waiting
 from weft.readiness import make_ready
 from weft.soundness import check_sound
 from weft.store.gathering import waiting_volumes
@@ -186,7 +195,7 @@ def run(
         write_settings(plan, clock)
         _warn_of_many(wanted, messages)
         if not plan.joins and not frontier_exists(plan.out):
-            create_frontier(plan.out, by_size=ordering.by_size, seeds=plan.seeds)
+            create_frontier(plan.out, by_size=ordering.by_size, seeds=plan.seeds, phase=_first_phase(plan))
         if plan.private:  # the cookies of a login may go through it
             make_private(plan.out)
         join(plan)
@@ -253,7 +262,11 @@ def begin(plan: Plan, clock: Clock | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="weft-cluster-") as room:
         check_frontier(Path(room), plan.settings.running.frontier)
         write_settings(dataclasses.replace(plan, out=Path(room)), clock)
-        create_frontier(Path(room), by_size=ordering.by_size, seeds=plan.seeds)
+        create_frontier(Path(room), by_size=ordering.by_size, seeds=plan.seeds, phase=_first_phase(plan))
+
+
+def _first_phase(plan: Plan) -> int:
+    return SEEDS_FIRST if plan.settings.selection.expansion else ALL_AT_ONCE
 
 
 def _messages(plan: Plan, clock: Clock, show: Callable[[str], None]) -> Messages:
@@ -408,6 +421,7 @@ def _watched(
         on_restart=lambda restart: _unless_away(lambda: shared.note_restart(restart), None),
         is_over=lambda: _unless_away(lambda: bool(shared.state().over), False),
         doing=lambda number: call_of(plan.out / "workers" / str(number)),
+        waited=kept_waiting,
         crew=_Crew(plan, shared, clock, messages),
         first=shared.first,
     )

@@ -91,6 +91,8 @@ class Loading:
         self.loaded: set[str] = set()
         self.compiled = 0
         self.listener: Callable[[], None] = lambda: None
+        self.missing: Callable[[str], None] = lambda _: None
+        """Is told the name of each function that is not cached, before it is compiled."""
 
 
 loading = Loading()
@@ -129,7 +131,9 @@ def _load(cache: Any, name: str, load: Callable[[Any, Any], Any], signature: Any
     with cache._guard_against_spurious_io_errors():  # noqa: SLF001
         found = load(signature, target)
         loading.loaded.add(name)
-        loading.compiled += found is None
+        if found is None:
+            loading.compiled += 1
+            loading.missing(name)
         loading.listener()
         return found
 

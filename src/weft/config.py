@@ -28,6 +28,7 @@ from weft.frontier.scope import Selection
 from weft.frontier.shared.address import complaint as address_complaint
 from weft.frontier.shared.address import password_in
 from weft.operations.options import Reporting
+from weft.ordering.weights import LinkWeights
 from weft.parse.options import Reading
 from weft.settings import HIDDEN, build, flag_of, load_toml, read, setting, unknown
 from weft.stages import Staging
@@ -55,6 +56,9 @@ class Running:
         at_least=0,
     )
     rerank_iterations: int = setting(2, "iterations of each of them", at_least=1)
+    size_copies: bool = setting(
+        True, "count pages that are likely copies in the size of a site, for larger-sites-first and length"
+    )
     workers: int = setting(
         0,
         "processes that crawl; 0: one per core, but no more than there are registered domains in the scope",
@@ -118,6 +122,7 @@ class Settings:
     stages: Any = field(default_factory=Staging)
     storing: Storing = field(default_factory=Storing)
     running: Running = field(default_factory=Running)
+    weights: LinkWeights = field(default_factory=LinkWeights)
     watching: Watching = field(default_factory=Watching)
     reporting: Reporting = field(default_factory=Reporting)
     overrides: Overrides = field(default_factory=Overrides)

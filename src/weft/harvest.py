@@ -21,7 +21,7 @@ from weft.errors import UsageError
 from weft.graph.assembly import LinkRows, Worth, assemble
 from weft.graph.files import Stored, Urls
 from weft.graph.names import Names, Texts
-from weft.model import FIRST_REQUISITE, Kind
+from weft.model import FIRST_REQUISITE, NO_PAGES, Kind
 from weft.sim.result import Simulated
 from weft.sim.times import PageTimes
 from weft.store.reading import CrawlFiles
@@ -31,7 +31,7 @@ MOST_HOPS = 20  # of a chain of redirects
 
 Ids = NDArray[np.int64]
 
-_NO_PAGES = pa.array([kind.name.lower() for kind in Kind if kind in {Kind.MAP, Kind.ROBOTS} or kind >= FIRST_REQUISITE])
+_NO_PAGES = pa.array(NO_PAGES)
 _PARTS = pa.array([kind.name.lower() for kind in Kind if kind >= FIRST_REQUISITE])
 _COLUMNS = ("id", "url", "kind", "status", "final", "fetched_at", "redirect")
 

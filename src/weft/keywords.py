@@ -40,6 +40,8 @@ class Keywords(TypedDict, total=False):
     """What the crawl is for, for the warcinfo of the archive."""
     collection: str
     """What the crawl is part of, for the warcinfo; the name of its directory when empty."""
+    skip_nobody: bool
+    """Visit no public address that any name leads to under the top-level domain, be it ever so absurd."""
     allow_address: list[str] | tuple[str, ...]
     """Special address ranges that may be visited, such as 10.0.0.0/8."""
 
@@ -89,14 +91,29 @@ class Keywords(TypedDict, total=False):
     """Sites of one registered domain; what is below a public suffix (blogspot.com) is one."""
     max_wildcard_sites: int
     """Sites of one registered domain whose name servers know any name, be it ever so absurd."""
+    max_doorways: int
+    """Sites of such a domain whose first pages look the same, after which no more are taken."""
     max_bytes_page: int
     """Bytes of one page; the rest is cut off."""
+    max_bytes_type: list[str] | tuple[str, ...]
+    """The same for media types, as 'application/pdf=20 MB' or 'video/*=500 kB'."""
     max_hostile: int
     """Pages of one site that crash or stall the parser, after which it is left alone."""
     max_site_duplicates: int
     """Pages of one site that are copies of others, after which it is left alone; 0: any number."""
     max_duplicate_share: float
-    """Share of a site's last hundred pages that may be copies of others, before it is left alone; 1: all."""
+    """Share of a site's last hundred pages that may be copies of others, before it is left alone; fifty copies are
+    taken in any case; 1: all."""
+    expansion: bool
+    """Two phases: domains that are found wait until those of the seeds are done, with nothing left to fetch there
+    but what waits for a time."""
+    max_barren: int
+    """URLs of a site that differ in numbers alone and came to nothing, one after the other, before others like them
+    are left alone; 0: any number. Nothing are copies of others, sitemaps that cannot be had, and pages of less than
+    2 kB without a link."""
+    soft_404: bool
+    """Where pages of a site look the same one after the other, ask it for a URL that cannot exist: what says the
+    same as its answer is no page (soft-404), and is not followed."""
     robots: Literal["obey", "ignore"]
     """What to do about robots.txt, robots meta tags and nofollow."""
 
@@ -168,6 +185,8 @@ class Keywords(TypedDict, total=False):
     """Also collect what a page needs to be shown: images, style sheets, scripts."""
     link_text: bool
     """Also keep what each link says and its relations (rel), in the columns of links."""
+    script_links: bool
+    """Also follow what looks like a link in JavaScript, by pattern; these are of the kind `js`."""
     max_links: int
     """Links of one page, in their order on it; 50,000 of a sitemap, as its protocol has it."""
     max_expanded_bytes: int
@@ -244,6 +263,11 @@ class Keywords(TypedDict, total=False):
     for `weft duplicates`."""
     simhash_words: int
     """A text with fewer words has no SimHash, as one word more or less would change it."""
+    detect_misread: bool
+    """Note signs that a page was misread, which keep it from classifiers: the column `misread` of `pages`."""
+    cloaking_sample: float
+    """Share of the pages that are asked for a second time, as a browser would, to see whether these are shown
+    something else: rows of the kind `check`, with `same_words`. Sites are told another User-Agent then."""
 
     # Storing.
 
@@ -300,6 +324,8 @@ class Keywords(TypedDict, total=False):
     """Downloads from the beginning of such a computation to its effect (d); 0: the crawl stands still."""
     rerank_iterations: int
     """Iterations of each of them."""
+    size_copies: bool
+    """Count pages that are likely copies in the size of a site, for larger-sites-first and length."""
     workers: int
     """Processes that crawl; 0: one per core, but no more than there are registered domains in the scope."""
     memory: int | None
@@ -323,6 +349,17 @@ class Keywords(TypedDict, total=False):
     """End the crawl when the application raises an exception."""
     random_seed: int
     """What random choices follow from."""
+
+    # What links count.
+
+    weight_site: float
+    """What a link within a site adds to a score."""
+    weight_domain: float
+    """What a link between two sites of a registered domain adds to it."""
+    weight_address: float
+    """What a link between two sites at one address adds to it."""
+    weight_farm: float
+    """What a link of a site adds that is taken for a part of a link farm."""
 
     # Watching over workers.
 

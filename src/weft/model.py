@@ -56,7 +56,11 @@ class Reason(Enum):
     CHAIN = "chain", False, "the chain is too long: of redirects, of sitemaps that name others, or of imports"
     SITEMAPS = "sitemaps", False, "robots.txt names more sitemaps, or more on other domains, than are read"
     SITE_PAGES = "site-pages", False, "the site has reached its limit of pages"
-    WILDCARD = "wildcard", False, "the domain has any name, and has as many sites as are taken of such a domain"
+    WILDCARD = (
+        "wildcard",
+        False,
+        "the domain has any name, and has as many sites, or as many that look the same, as are taken of such a domain",
+    )
     FRONTIER_FULL = "frontier-full", False, "its worker knows as many URLs as it can; with more workers there is room"
     PAGE_LINKS = "page-links", False, "the page has more links than the limit; those behind it are left out"
     PAGE_SITES = "page-sites", False, "the page leads to more new sites than the limit"
@@ -64,10 +68,16 @@ class Reason(Enum):
     NOFOLLOW = "nofollow", False, "the page or the link asks that it not be followed"
     PORT = "port", False, "the port is not for the web"
     ADDRESS = "special-address", False, "the URL names a loopback, private or otherwise special address: not allowed"
+    NOBODY = "nobody", False, "any name under its top-level domain leads to this address: nobody has it"
     CONTACT = "no-contact", False, "no contact was given, and the address is not loopback"
     ROBOTS = "robots", False, "robots.txt disallows the URL"
     SITE_HOSTILE = "site-hostile", False, "too many of the site's pages crash or stall the parser; it is left alone"
     SITE_DUPLICATES = "site-duplicates", False, "too many of the site's pages are copies of others; it is left alone"
+    BARREN = (
+        "barren",
+        False,
+        "so many in a row of the site's URLs that differ in numbers alone came to nothing new; others are left alone",
+    )
     SITE_FAILED = "site-failed", False, "the site kept failing and was given up"
     # No answer came.
     DNS_NOT_FOUND = "dns-not-found", True, "the name does not exist, or has no address"
@@ -98,6 +108,11 @@ class Reason(Enum):
     STATUS_5XX = "status-5xx", True, "the server says that it failed (status 500 to 599)"
     STATUS = "status", False, "the server answered with a status that makes no sense here"
     TYPE = "type", False, "the answer's media type is not collected"
+    SOFT_404 = (
+        "soft-404",
+        False,
+        "it says what the site says of any URL that does not exist, with status 200; kept, and its links not followed",
+    )
     ENCODING = "encoding", False, "the content encoding is broken or unknown; the bytes are kept as they came"
     EXPANSION = "expansion", False, "the content expands beyond the limit when it is decoded; kept as it came"
     HOSTILE = "hostile", False, "reading the page took too long, too much memory, or ended the process that read it"
@@ -121,6 +136,8 @@ class Kind(IntEnum):
     REQUEST = 10  # asked for by an application
     MAP = 11  # is itself a sitemap
     ROBOTS = 12
+    JS = 14  # looks like a link in a script
+    CHECK = 13  # asked for by weft itself, to compare an answer with; its content is not kept
     IMAGE = 32
     STYLE = 33
     SCRIPT = 34
@@ -128,6 +145,14 @@ class Kind(IntEnum):
 
 
 FIRST_REQUISITE: Final = int(Kind.IMAGE)
+
+NO_PAGES: Final = tuple(
+    kind.name.lower() for kind in Kind if kind in (Kind.MAP, Kind.ROBOTS, Kind.CHECK) or kind >= FIRST_REQUISITE
+)
+"""The words of what is no page, though it was fetched."""
+
+ASIDE: Final = (Kind.ROBOTS.name.lower(), Kind.CHECK.name.lower())
+"""The words of what is asked for about a site, beside what was found there."""
 
 KINDS: Final = {kind.name.lower(): int(kind) for kind in Kind}
 """Kinds by their words, as columns have them."""

@@ -1,4 +1,6 @@
-"""Processes and their parents. In: who started this process. Out: a process that does not outlive it."""
+"""Processes and their parents. In: who started this process. Out: a process that does not outlive it, and what the
+kernel says of one.
+"""
 
 from __future__ import annotations
 
@@ -28,3 +30,12 @@ def resident() -> int:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
+
+
+def kept_waiting(pid: int) -> float:
+    """Seconds that a process was ready to run so far while others had the processors; 0 where that cannot be seen."""
+    try:
+        with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:  # noqa: PTH123  called often
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0

@@ -16,75 +16,87 @@ from weft.compiled import tell_loading
 
 def warm_crawl() -> None:
     """What a worker runs: the frontier, reading pages, knowing contents again."""
-    from weft.clock import VirtualClock
     from weft.frontier.local.bounds import Bound
+    from weft.ordering import Ordering
+    from weft.ordering.opic import Opic
+    from weft.ordering.partial import Partial
+    from weft.ordering.priority import Priority
+    from weft.parse.robots_table import load
+
+    orderings: list[tuple[Ordering, Bound | None]] = [
+        (Priority(), None),
+        (Opic(), None),
+        (Opic(), Bound(1, 64)),
+        (Partial(), None),
+    ]
+    for ordering, bound in orderings:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "frontier.log"
+            _warm_frontier(path, ordering, bound)
+            if bound is None:
+                _warm_frontier(path, ordering, bound)  # which goes on
+    load()
+    _warm_contents()
+    _warm_texts()
+
+
+def _warm_frontier(path: Path, ordering: Any, bound: Any) -> None:
+    """A worker's own frontier: pages that are found and visited, or what a log has of them."""
+    from weft.clock import VirtualClock
     from weft.frontier.local.frontier import LocalFrontier
     from weft.frontier.local.parts import Terms
     from weft.frontier.overrides import Overrides
     from weft.frontier.politeness import Politeness
     from weft.frontier.retries import Retries
     from weft.frontier.scope import Selection
-    from weft.ordering import Ordering
-    from weft.ordering.opic import Opic
-    from weft.ordering.priority import Priority
+    from weft.ordering.reranking import Reranking
+    from weft.ordering.rules import rule_of
     from weft.parse.directives import NOTHING_ASKED
     from weft.parse.html import parse_html
-    from weft.parse.robots_table import load
     from weft.urls import UrlRules
 
     html = b"<a href=/x><a rel=next href=y>"
     parsed = parse_html(html, "utf-8", "http://a.example/", "weft", requisites=False, header=NOTHING_ASKED)
-    with tempfile.TemporaryDirectory() as folder:
-        orderings: list[tuple[Ordering, Bound | None]] = [
-            (Priority(), None),
-            (Priority(), None),
-            (Opic(), None),
-            (Opic(), Bound(1, 64)),
-        ]
-        for number, (ordering, bound) in enumerate(orderings):
-            again = number == 1
-            frontier = LocalFrontier(
-                Terms(
-                    ordering=ordering,
-                    politeness=Politeness(wait=0.0),
-                    selection=Selection(),
-                    retries=Retries(),
-                    overrides=Overrides(),
-                    rules=UrlRules(),
-                    agent="weft",
-                    secret=bytes(16),
-                    capacity=1 << 10,
-                    bound=bound,
-                ),
-                path=Path(folder) / f"{ordering.name}{'' if bound is None else '-bounded'}.log",
-                clock=VirtualClock(),
-            )
-            if again:
-                frontier.commits.recover()
-            for seed in ("http://a.example/", "http://b.example/"):
-                frontier.add_seed(seed)
-            while (visit := frontier.visit()) is not None and not again:
-                turn = frontier.turn(visit)
-                if turn is not None:
-                    frontier.give_back(visit, turn)
-                    turn = frontier.turn(visit)
-                    frontier.pages.numbers_of(["http://a.example/"])
-                    frontier.pages.knows("http://a.example/")
-                    if turn is not None:
-                        frontier.discovery.follow(visit.site, turn, parsed)
-                        frontier.ranking.visited(turn.page, [1, 2])
-                frontier.enter(visit, "127.0.0.1")
-                frontier.leave(visit)
-            _warm_due(frontier.pages.due)
-            frontier.commits.commit(marks={})
-            if frontier.exchanges.shelving is not None:
-                frontier.add_seed("http://b.example/x")  # is mail by now
-                frontier.commits.commit(marks={})
-                _warm_index(frontier.exchanges.shelving.index)
-            frontier.close()
-    load()
-    _warm_contents()
-    _warm_texts()
+    terms = Terms(
+        ordering=ordering,
+        politeness=Politeness(wait=0.0),
+        selection=Selection(),
+        retries=Retries(),
+        overrides=Overrides(),
+        rules=UrlRules(),
+        agent="weft",
+        secret=bytes(16),
+        capacity=1 << 10,
+        bound=bound,
+        reranking=Reranking(pages=1),
+    )
+    goes_on = path.exists()
+    frontier = LocalFrontier(terms, path=path, clock=VirtualClock())
+    if goes_on:
+        frontier.commits.recover()
+    for seed in ("http://a.example/", "http://b.example/"):
+        frontier.add_seed(seed)
+    while (visit := frontier.visit()) is not None and not goes_on:
+        turn = frontier.turn(visit)
+        if turn is not None:
+            frontier.give_back(visit, turn)
+            turn = frontier.turn(visit)
+            frontier.pages.numbers_of(["http://a.example/"])
+            frontier.pages.knows("http://a.example/")
+            if turn is not None:
+                frontier.discovery.follow(visit.site, turn, parsed)
+                frontier.ranking.visited(turn.page, [1, 2])
+        frontier.enter(visit, "127.0.0.1")
+        frontier.leave(visit)
+    _warm_heaps(frontier.pages.heaps)
+    _warm_rare(frontier, rule_of(ordering))
+    _warm_due(frontier.pages.due)
+    frontier.commits.commit(marks={})
+    if frontier.exchanges.shelving is not None:
+        frontier.add_seed("http://b.example/x")  # is mail by now
+        frontier.commits.commit(marks={})
+        _warm_index(frontier.exchanges.shelving.index)
+    frontier.close()
 
 
 def _warm_contents() -> None:
@@ -94,7 +106,7 @@ def _warm_contents() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for worker in (0, 1):
             contents = Contents(Path(folder), worker, b"")
-            for number in range(3000):  # more than the first index has room for
+            for number in range(worker, 3000 + worker):  # more than the first index has room for
                 contents.first(sha1(b"%d" % number, usedforsecurity=False).digest(), number, "", 0.0)
             contents.mark(1)
             contents.settle(1)
@@ -106,6 +118,38 @@ def _warm_texts() -> None:
     from weft.text.simhash import simhash
 
     simhash("a text of some words")
+
+
+def _warm_rare(frontier: Any, rule: int) -> None:
+    """What comes with groups of other workers, and what orderings need that are somebody else's."""
+    import numpy as np
+
+    from weft.frontier.local.ranking import link_all, rescore_these
+    from weft.frontier.local.seen import restore
+    from weft.ordering.heaps import push_all
+    from weft.ordering.rules import UNSCORED
+
+    heaps, nothing = frontier.pages.heaps.arrays, np.empty(0, np.int32)
+    push_all(heaps, nothing, nothing)
+    restore(frontier.pages.seen.arrays, np.empty(0, np.uint64))
+    rescore_these(heaps, np.empty(0, np.int64), np.empty(0))
+    if rule > UNSCORED:
+        ranking = frontier.ranking
+        link_all(heaps, ranking.known, ranking.ties, rule, np.empty(0, np.int64), 0, 1.0)
+
+
+def _warm_heaps(heaps: Any) -> None:
+    """What is done with a site that rests, fails, is given up or has copies, and with a page that is worth more."""
+    from weft.ordering.heaps import note_copies
+
+    heaps.set_ready(0)
+    heaps.set_unready(0)
+    if len(heaps.arrays.position) > 1:  # scores change
+        for page in heaps.pages_of(0)[:1].tolist():
+            heaps.rescore(0, page, heaps.arrays.score[page])
+    for page in reversed(heaps.drain(0)):
+        heaps.push(0, page)
+    note_copies(heaps.arrays, 0, 1, 0)
 
 
 def _warm_due(due: Any) -> None:

@@ -24,7 +24,7 @@ import msgspec
 import uvloop
 
 from weft.clock import Clock, SystemClock
-from weft.compiled import AddressSpaceError, give_back_compiler
+from weft.compiled import AddressSpaceError, give_back_compiler, loading
 from weft.config import Settings
 from weft.directory import Plan, secret_of, stored_plan
 from weft.disk import writing
@@ -49,6 +49,7 @@ from weft.frontier.local.bounds import Bound, bound_of
 from weft.frontier.local.frontier import LocalFrontier
 from weft.frontier.local.parts import CAPACITY, Terms
 from weft.frontier.politeness import Politeness
+from weft.frontier.scope import limits_of
 from weft.frontier.shared.contract import Begun, Exchanging, FrontierAwayError
 from weft.frontier.shared.opening import open_frontier
 from weft.ordering.reranking import Reranking
@@ -146,6 +147,7 @@ async def _work(  # noqa: PLR0915  one line a part
     progress = Progress(clock, msgspec.msgpack.decode(last.counts, type=Counts) if last is not None else None)
     frontier.pace.spent = progress.counts.pages
     frontier.discovery.restore_refusals(progress.counts.refused)
+    frontier.discovery.stopped = progress.counts.stopped
     frontier.discovery.unwanted = progress.begin(settings.selection.max_bytes_page, frontier.scope.wanted)
     # Of all workers: a write at the end of a file is whole.
     log = CrawlLog(out / "log" / "crawl.log", rotation, settings.storing.log)
@@ -170,6 +172,7 @@ async def _work(  # noqa: PLR0915  one line a part
             settings.identity.user_agent,
             frontier.scope.wanted,
             max_bytes=settings.selection.max_bytes_page,
+            limits=limits_of(settings.selection.max_bytes_type),
             encodings=settings.fetching.accept_encoding,
             headers=settings.fetching.headers,
             keeps=settings.storing.store_credentials,
@@ -181,6 +184,7 @@ async def _work(  # noqa: PLR0915  one line a part
         politeness=politeness,
         application=application,
         stages=stages,
+        cloaking=settings.stages.cloaking_sample,
         verify_tls=settings.fetching.verify_tls,
         obey_noarchive=settings.storing.obey_noarchive,
     )
@@ -262,6 +266,8 @@ def _local_frontier(
                 delay=settings.running.rerank_delay,
                 iterations=settings.running.rerank_iterations,
             ),
+            weights=settings.weights,
+            size_copies=settings.running.size_copies,
             oracle=oracle_of(plan, secret),
             seed=settings.running.random_seed,
             private=plan.private,
@@ -416,6 +422,7 @@ def main(arguments: list[str]) -> int:
     def say(text: str) -> None:
         print(f"weft: worker {number}: {text}", file=sys.stderr, flush=True)
 
+    loading.missing = lambda name: say(f"{name} is compiled in the middle of a crawl, which stands still meanwhile")
     try:
         plan = stored_plan(out)
         shared = open_frontier(out, patience=TRY)

@@ -16,17 +16,19 @@ from weft.cli.bounds import within
 from weft.cli.options import flags_of, given_of
 from weft.errors import UsageError
 from weft.graph import Recipe
-from weft.graph import generate as make
 from weft.graph.ageing import old_scores
+from weft.graph.changing import Changes, world_of
+from weft.graph.changing.files import save_world
 from weft.graph.describe import describe as draw
 from weft.graph.files import Stored, check_replaceable, load, save, save_scores
+from weft.graph.generate import generate_hosted
 from weft.graph.importing import PER_SITE, import_edges, import_graph
 from weft.graph.rank import EPSILON, TOLERANCE, pagerank
 from weft.graph.scores import write_scores
 
 Out = Annotated[Path, Parameter(help="Directory to write the graph to; a graph that is there is replaced.")]
 Json = Annotated[bool, Parameter(help="Say as JSON what was made.", negative=())]
-GenerateFlags = flags_of("GenerateFlags", {"The graph": (Recipe, ())})
+GenerateFlags = flags_of("GenerateFlags", {"The graph": (Recipe, ()), "How it changes": (Changes, ())})
 
 
 def import_files(
@@ -62,12 +64,12 @@ def import_files(
     """
     check_replaceable(out)
     if links is None:
-        return _keep(
+        return keep(
             import_edges(pages, seeds, per_site=PER_SITE if pages_per_site is None else pages_per_site), out, json=json
         )
     if pages_per_site is not None:
         raise UsageError("the sites are those of the pages file", todo="leave --pages-per-site out, or the pages file")
-    return _keep(import_graph(pages, links, seeds, strict=strict), out, json=json)
+    return keep(import_graph(pages, links, seeds, strict=strict), out, json=json)
 
 
 def build(
@@ -89,7 +91,7 @@ def build(
     from weft import harvest
 
     check_replaceable(out)
-    return _keep(harvest.build(crawl), out, json=json)
+    return keep(harvest.build(crawl), out, json=json)
 
 
 def generate(
@@ -102,24 +104,37 @@ def generate(
     snapshots: Annotated[
         bool, Parameter(help="Also say which pages were there earlier, and what their PageRank was then.")
     ] = True,
+    changing: Annotated[
+        bool,
+        Parameter(help="Make a world: what is generated is its start, and pages come, change and go.", negative=()),
+    ] = False,
     json: Json = False,
     flags: Any = GenerateFlags(),  # noqa: B008  every field is None
 ) -> int:
     """Generate a country-like graph, with its PageRank.
 
-    `weft testbed serve --graph` serves it. The same command makes the same graph, on any machine.
+    `weft testbed serve --graph` serves it. The same command makes the same graph, on any machine. With --changing it is
+    a world: `weft testbed serve --world` serves it, and `weft graph snapshot` makes the graph of one time of it.
 
     For example:
 
         weft graph generate --sites 50000 --pages 3500000 --out graphs/country
+
+        weft graph generate --changing --days 60 --out worlds/country
     """
     check_replaceable(out)
-    recipe = Recipe(**given_of(flags, Recipe))
-    graph = make(recipe, seed)
+    recipe, changes = Recipe(**given_of(flags, Recipe)), given_of(flags, Changes)
+    if changing:
+        return _keep_world(recipe, Changes(**changes), seed, out, json=json)
+    if changes:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in changes)
+        raise UsageError(f"{names} is for webs that change", todo="give --changing, or leave it out")
+    graph, hosting = generate_hosted(recipe, seed)
     scores = pagerank(graph.offsets, graph.links)
     stored = Stored(
         graph=graph,
         scores=scores,
+        hosting=hosting,
         old_scores=old_scores(graph, scores, seed) if snapshots else None,
         about={
             "source": "generate",
@@ -129,7 +144,7 @@ def generate(
             "warnings": [],
         },
     )
-    return _keep(stored, out, json=json)
+    return keep(stored, out, json=json)
 
 
 generate.__annotations__["flags"] = Annotated[GenerateFlags, Parameter(name="*")]
@@ -208,7 +223,36 @@ def describe(
     return 0
 
 
-def _keep(stored: Stored, out: Path, *, json: bool) -> int:
+def _keep_world(recipe: Recipe, changes: Changes, seed: int, out: Path, *, json: bool) -> int:
+    """Make a world, write it, and say what it is like."""
+    changes.check()
+    start, hosting = generate_hosted(recipe, seed)
+    world = world_of(start, changes, seed)
+    about = {"source": "world", "recipe": dataclasses.asdict(recipe), "seed": seed, "warnings": []}
+    save_world(world, out, about, hosting=hosting)
+    told = {
+        "sites": world.graph.sites,
+        "pages": start.pages,
+        "days": changes.days,
+        "born": int((world.birth > 0).sum()),
+        "temporal": int(((world.birth > 0) & world.temporal).sum()),
+        "died": int((world.death <= world.end).sum()),
+        "edits": int((world.edit_times > 0).sum()),
+        "hubs": len(world.hubs),
+    }
+    if json:
+        print(msgspec.json.encode({**told, "about": about}).decode())
+    else:
+        print(
+            f"{told['sites']:,} sites with {told['pages']:,} pages at the start; in {changes.days:g} days "
+            f"{told['born']:,} are born ({told['temporal']:,} temporal), {told['died']:,} die, and there are "
+            f"{told['edits']:,} real edits\nin {out}"
+        )
+    return 0
+
+
+def keep(stored: Stored, out: Path, *, json: bool) -> int:
+    """Write a graph, and say what it is like."""
     save(stored, out)
     for warning in stored.about["warnings"]:
         print(f"weft: {warning}", file=sys.stderr)

@@ -29,6 +29,7 @@ TITLES = {
     "stages": "What else is found out about pages",
     "storing": "Storing",
     "running": "Running",
+    "weights": "What links count",
     "watching": "Watching over workers",
     "reporting": "Who is told how it goes",
 }

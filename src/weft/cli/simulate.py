@@ -16,6 +16,7 @@ from rich.table import Table
 
 from weft.cli.bounds import within
 from weft.cli.console import Console
+from weft.cli.continuous import simulate_continuous
 from weft.cli.options import flags_of, given_of
 from weft.errors import UsageError
 from weft.graph.files import Stored, load
@@ -23,6 +24,7 @@ from weft.harvest import times_of, visits_of
 from weft.ordering import ordering_named, ordering_names
 from weft.readiness import make_ready
 from weft.sim.batch import Choice
+from weft.sim.continuous import Terms
 from weft.sim.report import check_replaceable, write_report
 from weft.sim.result import Simulated
 from weft.sim.run import Conditions
@@ -30,14 +32,30 @@ from weft.sim.several import Order, simulate_all, true_scores
 from weft.sim.times import Weather
 
 _BUT = ("seed",)
-SimulateFlags = flags_of("SimulateFlags", {"The crawl": (Conditions, _BUT), "The network": (Weather, ())})
+_SHARED = ("seed", "wait", "per_visit", "new_share")  # flags of the crawl, or several at once
+SimulateFlags = flags_of(
+    "SimulateFlags",
+    {"The crawl": (Conditions, _BUT), "The network": (Weather, ()), "A continuous crawl": (Terms, _SHARED)},
+)
 
 
 def simulate(  # noqa: PLR0913  options
-    graph: Annotated[Path, Parameter(help="Directory of the graph.")],
+    graph: Annotated[Path, Parameter(help="Directory of the graph; with --continuous of a world that changes.")],
     /,
     *,
-    ordering: Annotated[str, Parameter(help="Names of orderings, with commas between them; all: every one.")],
+    ordering: Annotated[str, Parameter(help="Names of orderings, with commas between them; all: every one.")] = "",
+    continuous: Annotated[
+        bool, Parameter(help="Crawl a world that changes, again and again, and compare revisit policies.", negative=())
+    ] = False,
+    revisit: Annotated[
+        str, Parameter(help="With --continuous: names of revisit policies, with commas between them; all: every one.")
+    ] = "uniform,proportional,freshness,age,quality",
+    hub_policy: Annotated[
+        str, Parameter(help="With --continuous: the policy by which hubs are polled.")
+    ] = "square-root",
+    new_shares: Annotated[
+        str, Parameter(help="With --continuous: shares of the capacity for new pages, each tried with every policy.")
+    ] = "0.3",
     out: Annotated[Path, Parameter(help="Directory for the report; an earlier report there is replaced.")],
     order_out: Annotated[
         bool, Parameter(help="Also write the ids of the pages in visiting order, as order.NAME.txt.", negative=())
@@ -89,8 +107,14 @@ def simulate(  # noqa: PLR0913  options
         weft simulate graphs/mine --ordering all --connections 64 --bandwidth 2000000 --out timed
 
         weft simulate graphs/first --ordering length --times crawls/first --batch 10000 --per-visit 100 --out batch
+
+        weft simulate worlds/mine --continuous --revisit uniform,freshness,age --new-shares 0.1,0.4 --out fresh
     """
     check_replaceable(out)
+    if continuous:
+        return simulate_continuous(graph, revisit, hub_policy, new_shares, out, seed, json=json, flags=flags)
+    if not ordering:
+        raise UsageError("no ordering is named", todo=f"choose of {', '.join(ordering_names())}, or all")
     stored = load(graph)
     names, left_out = _names(ordering, stored, scores)
     conditions = Conditions(**given_of(flags, Conditions), seed=seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 import msgspec
@@ -12,10 +13,12 @@ from rich.text import Text
 
 from weft.cli.console import Console
 from weft.cli.left_out import left_out, stored_again
+from weft.frontier.shared.contract import ALL_AT_ONCE, PHASES
 from weft.manage import managing
 from weft.operations.status import Status
 from weft.units import size
 
+_MOST_STOPPED = 5  # sites that are named
 _WIDTH = 80  # a narrower terminal breaks the lines itself, a pipe need not
 _MOST_REASONS = 8
 
@@ -47,6 +50,12 @@ def _print(found: Status) -> None:
     for title, table in (("errors", found.errors), ("refused by a rule", found.refused)):
         if table:
             console.print(f"\n  {title}: {_counts(table)}")
+    if found.stopped:
+        console.print(f"\n  followed no further: {_counts(Counter(found.stopped.values()))}")
+        for name, reason in list(found.stopped.items())[:_MOST_STOPPED]:
+            console.print(f"    {name}: {reason}")
+        if len(found.stopped) > _MOST_STOPPED:
+            console.print(f"    and {len(found.stopped) - _MOST_STOPPED:,} others (--json)")
     for line in _troubles(found):
         console.print(f"\n  {line}")
     lines = left_out(found.requisites, found.truncated, found.not_collected, found.max_bytes_page)
@@ -109,6 +118,8 @@ def _totals(found: Status) -> Table:
     table.add_row("pages", f"{found.pages:,}", "pages/s", f"{found.pages_rate:,.1f}")
     table.add_row("content", decimal(found.bytes), "bytes/s", decimal(int(found.bytes_rate)))
     table.add_row("pages pending", f"{found.pending:,}", "URLs known", f"{found.known:,}")
+    if found.phase != PHASES[ALL_AT_ONCE]:
+        table.add_row("phase", found.phase, "", "")
     if found.shelved:
         table.add_row("domains put away", f"{found.shelved:,}", "", "")
     table.add_row("run for", f"{found.seconds:,.0f} s", "blacklist", f"{found.blacklist:,} rules")

@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 
 from weft.duplicates.alike import Alike, alike, unite
 from weft.errors import UsageError
-from weft.model import FIRST_REQUISITE, Kind
+from weft.model import NO_PAGES
 from weft.store.content_table import halves_of
 from weft.store.reading import CrawlFiles
 from weft.store.warc import digest_bytes
 
 Ids = NDArray[np.int64]
 
-_NO_PAGES = pa.array([kind.name.lower() for kind in Kind if kind in {Kind.MAP, Kind.ROBOTS} or kind >= FIRST_REQUISITE])
+_NO_PAGES = pa.array(NO_PAGES)
 _JUDGED = ("kind", "status", "final", "digest", "bytes")
 
 

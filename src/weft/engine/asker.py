@@ -13,7 +13,7 @@ from weft.fetch.transport import Request
 from weft.frontier.local.site import Site
 from weft.frontier.special import Special
 from weft.model import FIRST_REQUISITE, Kind, Page, Turn, is_named
-from weft.parse.media import Wanted
+from weft.parse.media import Wanted, is_html
 from weft.urls import target_of
 
 _MAP = int(Kind.MAP)  # an enumeration's members are slow to find
@@ -34,6 +34,7 @@ class Asker:
         wanted: Wanted,
         *,
         max_bytes: int,
+        limits: dict[str, int] | None = None,
         encodings: str,
         headers: Mapping[str, str] | None = None,
         keeps: bool = False,
@@ -44,6 +45,7 @@ class Asker:
             self._common.append(f"Accept-Encoding: {encodings}")
         self._wanted = wanted
         self._max_bytes = max_bytes
+        self._limits = limits or {}  # in its place, by media type
         self._headers = headers or {}  # of every request
         self._keeps = keeps  # secrets may be written down
         self.guarded = guarded and not keeps  # somebody may be logged in somewhere: cookies are secret too
@@ -54,7 +56,14 @@ class Asker:
             return self._request(site, turn.url, _MOST_OF_A_SITEMAP, None, special, last=last, now=now)
         found = turn.kind < FIRST_REQUISITE and (turn.depth > 0 or not is_named(turn.kind, turn.depth))
         accepts = self._wanted.type if found else None
-        return self._request(site, turn.url, self._max_bytes, accepts, special, last=last, now=now)
+        request = self._request(site, turn.url, self._max_bytes, accepts, special, last=last, now=now)
+        return msgspec.structs.replace(request, limits=self._limits) if self._limits else request
+
+    def browser(self, site: Site, turn: Turn, agent: str, *, last: bool, now: float) -> Request:
+        """The request for a page as a browser would write it."""
+        plain = self.page(site, turn, last=last, now=now)
+        named = [f"User-Agent: {agent}" if line.startswith("User-Agent: ") else line for line in plain.headers]
+        return msgspec.structs.replace(plain, headers=named)
 
     def robots(self, site: Site, url: str, *, most: int, now: float) -> Request:
         """The request for a robots.txt."""
@@ -76,10 +85,10 @@ class Asker:
         if site.jar.cookies and (cookies := site.jar.header(target, secure=url[4] == "s", now=now)):
             headers.append(f"Cookie: {cookies}")
         if self._headers or self.guarded or special is not None or site.settings.headers:
-            return self._with_secrets(site, Request(url, target, headers, most, accepts, last), special)
+            return self._with_secrets(site, Request(url, target, headers, most, accepts, last, is_html), special)
         if last:
             headers.append(_CLOSE)
-        return Request(url, target, headers, most, accepts, last)
+        return Request(url, target, headers, most, accepts, last, is_html)
 
     def _with_secrets(self, site: Site, plain: Request, special: Special | None) -> Request:
         """The request with headers that were given for it, and a body; and how it is written down."""

@@ -35,6 +35,7 @@ from weft.urls import fingerprint, normal_form, origin_of
 
 # An enumeration's members are slow to find in Python 3.11.
 _MAP, _REDIRECT, _REQUEST, _HOSTILE = int(Kind.MAP), int(Kind.REDIRECT), int(Kind.REQUEST), Reason.HOSTILE
+_OK, _PAGES = 200, frozenset((*range(_MAP), int(Kind.JS)))
 _APPLICATION = "application"  # said that the page is not to be kept
 
 
@@ -73,7 +74,15 @@ class Conclusion:
                 site.tls = page.tls
             if "set-cookie" in page.headers:
                 site.jar.store(header_values(page.head, "set-cookie"), now)
-        return judge(turn, page, parsed, site, self._terms, now)
+        outcome = judge(turn, page, parsed, site, self._terms, now)
+        if parsed is not None and page.status == _OK and turn.kind in _PAGES and outcome.reason is None:
+            apologies = wires.frontier.apologies
+            if apologies.suspects(site, turn, len(page.body), parsed) and apologies.confirms(
+                site, wires.parser.content(page)[0]
+            ):
+                read = msgspec.structs.replace(parsed, links=[], nofollow=[], labels=[])
+                return msgspec.structs.replace(outcome, parsed=read, reason=Reason.SOFT_404)
+        return outcome
 
     def conclude(
         self,
@@ -180,6 +189,8 @@ class Conclusion:
         frontier = self._wires.frontier
         if outcome.reason is _HOSTILE:
             frontier.sites.strike(visit.site)
+        if outcome.turn.kind == _MAP and outcome.final and (outcome.reason is not None or visit.site.families):
+            frontier.sites.note_worth(visit.site, outcome.turn.url, barren=outcome.reason is not None)
         if outcome.again:
             frontier.once_more(visit, outcome.turn)
         else:

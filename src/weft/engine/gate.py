@@ -53,6 +53,9 @@ class Identity:
     operator: str = setting("", "who crawls, for the warcinfo of the archive; the contact when empty")
     description: str = setting("", "what the crawl is for, for the warcinfo of the archive")
     collection: str = setting("", "what the crawl is part of, for the warcinfo; the name of its directory when empty")
+    skip_nobody: bool = setting(
+        True, "visit no public address that any name leads to under the top-level domain, be it ever so absurd"
+    )
     allow_address: tuple[str, ...] = setting((), "special address ranges that may be visited, such as 10.0.0.0/8")
 
     @property
@@ -85,6 +88,8 @@ class Gate:
         self.allowed = allowed
         self.anonymous = not (identity.contact or identity.agent)
         self.forbidden: tuple[Network, ...] = ()
+        self.asks = identity.skip_nobody  # are top-level domains asked for absurd names?
+        self.of_nobody: frozenset[str] = frozenset()  # addresses that these lead to
         self._known: dict[str, Reason | None] = {}  # a site is visited again and again, and its address with it
 
     def forbid(self, ranges: tuple[Network, ...]) -> None:
@@ -92,6 +97,11 @@ class Gate:
         if ranges != self.forbidden:
             self.forbidden = ranges
             self._known.clear()
+
+    def note_nobody(self, addresses: Iterable[str]) -> None:
+        """An absurd name under a top-level domain leads to these. Special addresses are a test's, or an intranet's."""
+        self.of_nobody |= frozenset(each for each in addresses if special_range(each) is None)
+        self._known.clear()
 
     def forbids(self, address: str) -> bool:
         """Was an address forbidden while it is being visited?"""
@@ -121,6 +131,10 @@ def _special(gate: Gate, address: str) -> bool:
     return refused_range(address, gate.allowed) is not None
 
 
+def _nobody(gate: Gate, address: str) -> bool:
+    return address in gate.of_nobody
+
+
 def _unasked(gate: Gate, address: str) -> bool:
     return gate.anonymous and not is_loopback(address)
 
@@ -132,6 +146,12 @@ ADDRESS: tuple[Rule[Gate, str], ...] = (
         Moment.ADDRESS,
         "the address: `allow_address`, and the ranges of seeds that are addresses themselves",
         _special,
+    ),
+    Rule(
+        Reason.NOBODY,
+        Moment.ADDRESS,
+        "the address, which absurd names under a top-level domain lead to: `skip_nobody`",
+        _nobody,
     ),
     Rule(Reason.CONTACT, Moment.ADDRESS, "the address, where there is neither `contact` nor `agent`", _unasked),
 )

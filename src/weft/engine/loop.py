@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 
+from weft.engine.checking import check, is_due, note_shown
 from weft.engine.conclusion import NOTHING, Conclusion, Further
 from weft.engine.doubt import counts
 from weft.engine.drive import Ask, Driver, later
@@ -34,7 +35,7 @@ from weft.frontier.local.visit import Visit
 from weft.frontier.special import Special
 from weft.model import FIRST_REQUISITE, Kind, Outcome, Page, Parsed, Reason, Turn, UrlId
 from weft.parse.tags import LargePage
-from weft.urls import literal_address
+from weft.urls import literal_address, special_range
 
 _LONGEST_PUMP = 0.01  # seconds in which visits begin one after the other before others have their turn
 _FEW = 4  # visits that begin before anybody looks at the time: mostly it is one, where another has ended
@@ -57,6 +58,7 @@ class Loop:
         self.stalled = False  # what is fetched cannot be put away for now: no visit begins
         self.unwritten = False  # and a commit waits for that
         self._suspects = wires.frontier.discovery.wildcards.suspects  # domains that may have any name
+        self._tops: set[str] = set()  # top-level domains that were asked for an absurd name
         self._names = wires.frontier.names
         if wires.network.proxied:  # the proxy resolves names
             self._names.on = False
@@ -152,10 +154,10 @@ class Loop:
         self._conclusion.begin(frontier.commits.application, frontier.commits.untold)
         self._conclusion.give_up_unknown()
 
-    async def _suspect(self, domain: str) -> None:
-        """A domain has many sites: ask whether its name servers know any name."""
-        wild = await self._wires.network.is_wildcard(domain)
-        self._wires.frontier.discovery.wildcards.answered(domain, wild=wild)
+    async def _suspect(self, name: str) -> None:
+        """A domain has many sites: ask whether its name servers know any name below one of them, or below itself."""
+        wild = await self._wires.network.is_wildcard(name)
+        self._wires.frontier.discovery.wildcards.answered(name, wild=wild)
 
     async def _ask_name(self, site: Site) -> None:
         """A site was never visited: ask for its name, beside the visits. What is no clear denial, its visit sees to."""
@@ -210,6 +212,9 @@ class Loop:
                     frontier.give_back(visit, turn)
                 turn = frontier.turn(visit) if await ask_robots(self._wires, visit, connection) else None
             while turn is not None:
+                if is_due(self._wires, visit, turn):
+                    turn = await check(self._wires, visit, connection, turn)
+                    continue
                 request = self._request(visit, turn)
                 page = None if request is None else await network.fetch(connection, request)
                 if page is None or (is_lost(page) and not await counts(self._wires, visit, turn, page)):
@@ -225,6 +230,7 @@ class Loop:
                 further = await self._look_further(outcome) if self._looks_further and parsed is not None else NOTHING
                 stopping = self.stopping or self.stalled
                 turn = self._conclusion.conclude(visit, connection, outcome, followed, further, stopping=stopping)
+                note_shown(self._wires, visit.site, outcome)
                 if frontier.may_begin and outcome.reason not in UNREACHED:  # the page led to a site that was idle
                     self.pump()
         finally:
@@ -300,9 +306,22 @@ class Loop:
         if answer.reason is not None:
             return Way("", answer.reason, answer.unregistered, answer.ours)
         way = Way(*gate.choose(answer.addresses))
+        if gate.asks and way.reason is None and (top := host.rpartition(".")[2]) not in self._tops:
+            self._tops.add(top)
+            if special_range(way.address) is None and await self._has_any_name(top):
+                way = Way(*gate.choose(answer.addresses))
         if way.reason is Reason.DNS_SPECIAL:
             network.mistrust(host)  # names change, and name servers lie: it is asked for anew
         return way
+
+    async def _has_any_name(self, top: str) -> bool:
+        """Ask whether a top-level domain has any name, and where those lead that nobody has (P3 5.4)."""
+        wires = self._wires
+        if not await wires.network.is_wildcard(top):
+            return False
+        absurd = await wires.network.resolve(f"w{wires.frontier.pages.seen.keyed.of(top):016x}.{top}")
+        wires.gate.note_nobody(absurd.addresses)
+        return True
 
     async def _not_entered(self, visit: Visit, turn: Turn | None, address: str, reason: Reason, ours: str) -> None:
         """A site has no address, or none that may be visited."""

@@ -19,6 +19,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 _ROBOTS = int(Kind.ROBOTS)
+_ASIDE = (_ROBOTS, int(Kind.CHECK))
 _WINDOW = 10.0  # seconds over which a rate is taken
 _OF_ALL = (
     "seconds",
@@ -38,6 +39,7 @@ class Counts(msgspec.Struct):
     parts_failed: int = 0
     parts_duplicates: int = 0
     robots: int = 0
+    checks: int = 0  # requests that only looked what a site answers
     fetches: int = 0  # tried in all
     bytes: int = 0
     duplicates: int = 0
@@ -77,6 +79,7 @@ class Counts(msgspec.Struct):
     disk_written: int = 0
     reasons: dict[str, int] = {}  # failures, by reason; those of robots.txt that keep a site from being visited, too
     refused: dict[str, int] = {}  # by rule
+    stopped: dict[str, str] = {}  # sites and domains that are followed no further, with the reason; a thousand a worker
     statuses: dict[int, int] = {}
     truncated: dict[
         str, int
@@ -129,7 +132,9 @@ class Counts(msgspec.Struct):
         """Count in what another worker did; workers run at the same time, so the longest time counts."""
         for name in self.__struct_fields__:
             mine, more = getattr(self, name), getattr(other, name)
-            if isinstance(mine, dict):
+            if name == "stopped":
+                mine.update(more)
+            elif isinstance(mine, dict):
                 for key, count in more.items():
                     mine[key] = mine.get(key, 0) + count
             else:
@@ -231,10 +236,8 @@ class Progress:
             if event.rest is not None:
                 counts.visits += 1
                 counts.resting += event.rest
-            if kind == _ROBOTS:
-                counts.robots += 1
-                if reason is not None and reason is not Reason.STATUS_4XX:
-                    counts.count(reason)  # the site cannot be visited, and its pages wait
+            if kind in _ASIDE:
+                self._aside(kind, reason)
                 return
             if reason is not None or page.truncated or not (outcome.parsed is None or outcome.parsed.whole):
                 self._not_whole(outcome)
@@ -257,6 +260,15 @@ class Progress:
             counts.outages += 1
         elif isinstance(event, OutageEnded):
             counts.outage_seconds += event.seconds
+
+    def _aside(self, kind: int, reason: Reason | None) -> None:
+        """A robots.txt was asked for, or a site was only looked at."""
+        if kind != _ROBOTS:
+            self.counts.checks += 1
+            return
+        self.counts.robots += 1
+        if reason is not None and reason is not Reason.STATUS_4XX:
+            self.counts.count(reason)  # the site cannot be visited, and its pages wait
 
     def _not_whole(self, outcome: Outcome) -> None:
         """A fetch failed, or its content was cut."""

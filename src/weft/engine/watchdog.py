@@ -1,6 +1,9 @@
 """The watchdog: starts the workers of a crawl, restarts those that die or hang, and ends with them. In: how to start
 a worker, and how far each is. Out: why the crawl ended, what workers said, and every restart with its cause.
 
+A worker that gives no sign hangs, unless it was ready to run and others had the processors: that is told, and waited
+for.
+
 Their number may change while it runs. Who is taken away finishes, and what it held goes to the others, which go on.
 When some are added all finish and start again, so that the load is shared among all of them.
 
@@ -79,6 +82,8 @@ class _Child:
     deaths: int = 0  # in a row without a sign of life
     restart_at: float | None = None
     done: bool = False
+    waited: float = 0.0  # how long it had been kept waiting for a processor by then
+    starved: bool = False  # it was told that others have the processors
     hung: bool = False  # it was killed for that
     leaving: bool = False  # it is not started again
     left_out: str = ""  # it kept dying: how
@@ -125,9 +130,11 @@ class Watchdog:
         is_over: Callable[[], bool] = lambda: True,
         crew: Crew | None = None,
         doing: Callable[[int], str] = lambda _number: "",
+        waited: Callable[[int], float] = lambda _pid: 0.0,
         first: int = 0,
     ) -> None:
         self._start = start
+        self._waited = waited  # by process: seconds that others had the processors while it was ready to run
         self._doing = doing  # by worker: the call of user code that it is in the middle of, if any
         self._signs = signs  # by worker: when it was heard of last, on whatever clock
         self._settings = settings
@@ -242,7 +249,8 @@ class Watchdog:
             child.ear.listen()
             life = signs.get(child.number, 0.0)
             if life != child.life:
-                child.life, child.seen = life, now
+                child.life, child.seen, child.starved = life, now, False
+                child.waited = self._waited(child.process.pid)
                 child.signs += 1
                 if child.signs > 1:  # the first is only its name
                     child.deaths = 0
@@ -254,12 +262,21 @@ class Watchdog:
             code = child.process.poll()
             if code is not None:
                 self._died(child, code, now)
-            elif now - max(child.seen, child.began) > self._settings.hung_after:
-                if not child.hung:
-                    said = f"worker {child.number} shows no sign of life for {self._settings.hung_after:.0f} s"
-                    self._say(said + self._in_the_middle_of(child.number))
-                child.hung = True
-                child.process.kill()
+            elif (silent := now - max(child.seen, child.began)) > self._settings.hung_after:
+                self._silent(child, silent)
+
+    def _silent(self, child: _Child, silent: float) -> None:
+        """A worker shows no sign of life: it hangs, or does not come to run."""
+        if silent - (self._waited(child.process.pid) - child.waited) <= self._settings.hung_after:
+            if not child.starved:
+                child.starved = True
+                self._say(f"worker {child.number} does not come to run: other programs have the processors")
+            return
+        if not child.hung:
+            said = f"worker {child.number} shows no sign of life for {self._settings.hung_after:.0f} s"
+            self._say(said + self._in_the_middle_of(child.number))
+        child.hung = True
+        child.process.kill()
 
     def _died(self, child: _Child, code: int, now: float) -> None:
         child.ear.close()
@@ -321,7 +338,8 @@ class Watchdog:
     def _restart(self, child: _Child, now: float) -> None:
         child.restart_at = None
         child.signs = 0
-        child.hung = False
+        child.hung = child.starved = False
+        child.waited = 0.0
         child.process = self._start(child.number)
         child.ear = Ear(child.process.stderr, self._hear)
         child.began = now

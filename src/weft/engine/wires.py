@@ -95,4 +95,5 @@ class Wires:
     verify_tls: bool
     stages: Stages = field(default_factory=Stages)
     obey_noarchive: bool = False
+    cloaking: float = 0.0  # share of the pages that are asked for as a browser would, too
     outage: Outage = field(default_factory=Outage)

@@ -304,6 +304,7 @@ class Worker:
         self._progress.sample()
         self._progress.counts.use(self._devices.grown())
         self._progress.counts.refused = self._wires.frontier.discovery.refusals()
+        self._progress.counts.stopped = self._wires.frontier.discovery.stopped
         self._count_contents()
         marks, application = self._wires.store.mark(), self._wires.application
         kept = (b"", b"") if application is None else application.state()

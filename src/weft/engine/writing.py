@@ -10,10 +10,12 @@ from weft.events import Fetched
 from weft.frontier.local.visit import Visit
 from weft.model import Kind, Outcome, Reason
 from weft.parse.directives import asks_not_to_be_kept
+from weft.parse.media import HTML
 
 _REDIRECT, _ROBOTS, _TYPE = int(Kind.REDIRECT), int(Kind.ROBOTS), Reason.TYPE  # they are slow to find in Python 3.11
-_MAP, _OK = int(Kind.MAP), 200  # what comes before sitemaps are pages
+_MAP, _JS, _OK = int(Kind.MAP), int(Kind.JS), 200  # what comes before sitemaps are pages
 _NOARCHIVE = "noarchive"
+_THIN = 2_000  # bytes of a page without a link that is worth little
 
 
 def write_down(
@@ -45,10 +47,12 @@ def write_down(
     elif not dropped:
         kept = discreet(page) if wires.asker.guarded else page
         stored = wires.store.archive(outcome.turn, kept, cut=outcome.cut, conversion=conversion)
-        if page.status == _OK and outcome.turn.kind < _MAP:
+        if page.status == _OK and (outcome.turn.kind < _MAP or outcome.turn.kind == _JS):
             # A page that is as it was is no copy, nor is one that an earlier crawl has: sites move.
             copy = stored.duplicate_of not in (0, outcome.turn.id) and not stored.duplicate_in
-            wires.frontier.sites.note_content(visit.site, copy=copy)
+            simhash = staged.get("simhash") if staged else None
+            thin = not links and len(page.body) < _THIN and parsed is not None and parsed.type in HTML
+            wires.frontier.sites.note_content(visit.site, outcome.turn.url, copy=copy, thin=thin, simhash=simhash)
     fetched = Fetched(
         outcome,
         visit.site.name,

@@ -17,6 +17,7 @@ from weft.frontier.expecting import Expected, expect
 from weft.frontier.politeness import wait_after
 from weft.frontier.rules import FOUND, TURN, Waiting, answers, first_refusal
 from weft.frontier.scope import Scope
+from weft.frontier.traps import family_of
 from weft.model import Kind, Reason
 from weft.parse.robots import Robots
 from weft.urls import fingerprint, host_of, literal_address, origin_of, site_of
@@ -128,6 +129,7 @@ class Explainer:
             strikes=0 if memory is None else memory.strikes,
             copies=0 if memory is None else memory.copies,
             share=0.0 if memory is None else memory.share,
+            barren=0 if memory is None else memory.families.get(family_of(url), 0),
         )
         return first_refusal(TURN, self._scope, page)
 

@@ -123,12 +123,15 @@ class Ways:
         site = site_of(url)
         group = registered_domain(site)
         sites = sum(ledger.domain_sites(group) for ledger in self._ledgers)
+        selection = self._scope.selection
+        doorways = sum(ledger.doorways(group) for ledger in self._ledgers) if sites >= selection.max_doorways else 0
         return Room(
             new_site=not any(ledger.knows(site) for ledger in self._ledgers),
             sites=all(len(ledger.names) < CAPACITY >> 3 for ledger in self._ledgers),
             domain_sites=sites,
             dead=any(self._denied(ledger.memory(site)) for ledger in self._ledgers),
-            wild=sites >= self._scope.selection.max_wildcard_sites,
+            wild=sites >= selection.max_wildcard_sites or doorways >= selection.max_doorways,
+            doorways=doorways,
             pages=all(ledger.pages < CAPACITY - 1 for ledger in self._ledgers),
             site_pages=sum(ledger.site_pages(site) for ledger in self._ledgers),
         )

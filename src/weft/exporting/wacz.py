@@ -40,7 +40,7 @@ _AT_ONCE = 200  # files that are merged at a time
 _PAGES = """
 select url, title, fetched_at, status, coalesce(detected_type, declared_type) as mime, bytes as size, depth, volume
 from pages where final and volume is not null and status between 200 and 299
-    and kind not in ('robots', 'map', 'image', 'style', 'script', 'part')
+    and kind not in ('robots', 'check', 'map', 'image', 'style', 'script', 'part')
 """
 _DANGLING = """
 select volume, "offset" from pages where duplicate_of <> 0 and volume is not null and digest not in (

@@ -55,9 +55,11 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     max_bytes: int
     accepts: Callable[[str], bool] | None  # asked with the declared media type before a good answer's body is read
     last: bool  # close the connection when the answer is there
+    sniffs: Callable[[bytes], bool] | None = None  # asked with the first bytes, where its type is not accepted
     body: bytes | None = None  # of a POST; None for GET
     shown: list[str] | None = None  # the headers as they are written down, where some of them are secret
     shown_body: bytes = b""
+    limits: dict[str, int] = {}  # bytes of a content, in place of `max_bytes`, by declared media type; image/* is all
 
 
 class Connection:
@@ -97,6 +99,7 @@ class _Slot:
         "hears",
         "is_last",
         "is_new",
+        "limit",
         "lines",
         "may_open",
         "most",
@@ -135,6 +138,7 @@ class _Slot:
         self.lines: list[bytes] = []
         self.chunks: list[bytes] = []
         self.size = 0
+        self.limit = 0  # bytes of the content, by its type
         self.stopped = ""  # why our own write callback ended the transfer: "length" or "type"
         self.started = 0.0
         self.started_wall = 0.0
@@ -149,14 +153,18 @@ class _Slot:
     def on_body(self, data: bytes) -> int:
         request = self.request
         assert request is not None
-        if not self.chunks and request.accepts is not None and not _wanted(self.lines, request.accepts):
+        unwanted = not self.chunks and request.accepts is not None and not _wanted(self.lines, request.accepts)
+        if unwanted and (request.sniffs is None or not request.sniffs(data)):
             self.stopped = "type"
             return -1
+        if request.limits and not self.chunks:
+            self.limit = _limit(self.lines, request)
+            self.most = min(self.limit, FREE)
         self.size += len(data)
         if self.size > self.most:
-            if self.size > request.max_bytes and not self.stopped:
+            if self.size > self.limit and not self.stopped:
                 self.stopped = "length"
-                self.chunks.append(data[: len(data) - (self.size - request.max_bytes)])
+                self.chunks.append(data[: len(data) - (self.size - self.limit)])
             if self.stopped or not self.room.grow(self, len(data)):
                 return -1
         self.chunks.append(data)
@@ -203,10 +211,22 @@ def _wanted(lines: list[bytes], accepts: Callable[[str], bool]) -> bool:
     good = bool(lines) and lines[0][8:10] == b" 2"
     if not good and not any(line.startswith(b"HTTP/") and line[8:].lstrip()[:1] == b"2" for line in lines):
         return True
+    return accepts(_declared(lines))
+
+
+def _declared(lines: list[bytes]) -> str:
+    """The media type in a header; "" where there is none."""
     for line in lines:
         if line[12:13] == b":" and line[:12].lower() == b"content-type":
-            return accepts(line[13:].partition(b";")[0].partition(b",")[0].strip().lower().decode("latin-1"))
-    return accepts("")
+            return line[13:].partition(b";")[0].partition(b",")[0].strip().lower().decode("latin-1")
+    return ""
+
+
+def _limit(lines: list[bytes], request: Request) -> int:
+    """How many bytes of a content are taken, by its declared type."""
+    declared = _declared(lines)
+    whole = declared.partition("/")[0] + "/*"
+    return request.limits.get(declared, request.limits.get(whole, request.max_bytes))
 
 
 def _give_body(slot: _Slot, body: bytes | None) -> None:
@@ -265,6 +285,7 @@ class Transport:
         slot.chunks = []
         slot.size = 0
         slot.stopped = ""
+        slot.limit = request.max_bytes
         slot.most = min(request.max_bytes, FREE)
         if self._room.total:
             self._room.release(slot)

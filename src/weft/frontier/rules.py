@@ -30,6 +30,7 @@ Case = TypeVar("Case")
 
 NESTED = 5  # sitemaps that name one another, or parts of parts; redirects of them included
 MOST_SITEMAPS = 1000  # that one robots.txt names
+SOME_COPIES = 50  # of a site, before their share says anything
 MOST_FOREIGN = 10  # of these, on other domains than its own
 
 
@@ -76,6 +77,7 @@ class Room(NamedTuple):
     sites: bool = True  # its worker can take another site
     domain_sites: int = 0  # sites of its domain, beside those of the domain's own name
     wild: bool = False  # the domain's name servers know any name
+    doorways: int = 0  # sites of a domain that has any name whose first pages look the same
     page_sites: int = 0  # new sites that its page led to, this one not among them; 0 where no page led to it
     dead: bool = False  # there was no such name when it was asked for, a short time ago
     pages: bool = True  # its worker can take another page
@@ -182,7 +184,8 @@ def _too_many_of_domain(scope: Scope, found: Candidate) -> bool:
 
 def _wild(scope: Scope, found: Candidate) -> bool:
     most = scope.selection.max_wildcard_sites
-    return _is_stranger(found) and found.room.wild and found.room.domain_sites >= most
+    full = found.room.domain_sites >= most or found.room.doorways >= scope.selection.max_doorways
+    return _is_stranger(found) and found.room.wild and full
 
 
 def _too_many_of_page(scope: Scope, found: Candidate) -> bool:
@@ -226,7 +229,7 @@ NEW_SITE: tuple[Rule[Scope, Candidate], ...] = (
     Rule(
         Reason.WILDCARD,
         Moment.FOUND,
-        "the same, of a domain that has any name (seeds apart): `max_wildcard_sites`",
+        "the same, of a domain that has any name (seeds apart): `max_wildcard_sites`, `max_doorways`",
         _wild,
     ),
     Rule(
@@ -323,6 +326,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     strikes: int = 0  # pages of its site that harmed who read them
     copies: int = 0  # pages of its site that are copies of others
     share: float = 0.0  # of these among the last hundred, about
+    barren: int = 0  # URLs of its site that differ from it in numbers alone, which came to nothing new, in a row
 
 
 def _disallowed(scope: Scope, page: Waiting) -> bool:
@@ -337,7 +341,12 @@ def _hostile(scope: Scope, page: Waiting) -> bool:
 
 def _repetitive(scope: Scope, page: Waiting) -> bool:
     most = scope.selection.max_site_duplicates
-    return bool(most and page.copies >= most) or page.share > scope.selection.max_duplicate_share
+    all_of_it = page.copies >= SOME_COPIES and page.share > scope.selection.max_duplicate_share
+    return bool(most and page.copies >= most) or all_of_it
+
+
+def _barren(scope: Scope, page: Waiting) -> bool:
+    return bool(scope.selection.max_barren) and page.barren >= scope.selection.max_barren
 
 
 TURN: tuple[Rule[Scope, Waiting], ...] = (
@@ -354,5 +363,6 @@ TURN: tuple[Rule[Scope, Waiting], ...] = (
         "copies among the pages of its site: `max_site_duplicates`, `max_duplicate_share`",
         _repetitive,
     ),
+    Rule(Reason.BARREN, Moment.TURN, "URLs of its site that differ from it in numbers alone: `max_barren`", _barren),
     Rule(Reason.BLACKLISTED, Moment.TURN, "URL and site: `weft blacklist`", _blacklisted),
 )

@@ -7,6 +7,7 @@ seeds, the blacklist, and what single sites have of their own. `Scope.refusal` i
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from time import gmtime
 from typing import Any, Literal, NamedTuple
@@ -20,7 +21,28 @@ from weft.frontier.traps import is_after, repeats
 from weft.model import FIRST_REQUISITE, Kind, Reason, is_named
 from weft.parse.media import Wanted
 from weft.settings import setting
+from weft.units import quantity
 from weft.urls import host_of, is_dynamic, literal_address, normal_form, registered_domain, site_of, split, web_port
+
+
+def limits_of(written: Iterable[str]) -> dict[str, int]:
+    """Limits of sizes by media type, as they are written.
+
+    >>> limits_of(("application/pdf=20 MB", "video/*=500000"))
+    {'application/pdf': 20000000, 'video/*': 500000}
+    """
+    pairs = (each.partition("=") for each in written)
+    return {name.strip().lower(): int(quantity(amount, "bytes")) for name, _, amount in pairs}
+
+
+def limits_complaint(written: str) -> str:
+    """What is wrong with such a limit; nothing: it is good."""
+    try:
+        good = all("/" in name and amount > 0 for name, amount in limits_of((written,)).items())
+    except (ValueError, OverflowError):
+        good = False
+    return "" if good else "write a media type and a size, as application/pdf=20 MB"
+
 
 ScopeName = Literal["site", "domain", "tld", "prefix", "list", "all"]
 
@@ -71,7 +93,7 @@ class Selection:
     max_repeats: int = setting(
         3, "times that one folder's name may stand in a path, or one name of a parameter in a query", at_least=1
     )
-    max_years_ahead: int = setting(2, "years that a date in a URL may lie ahead: calendars have no end", at_least=0)
+    max_years_ahead: int = setting(1, "years that a date in a URL may lie ahead: calendars have no end", at_least=0)
     max_redirects: int = setting(10, "redirects in a row that are followed", at_least=0, at_most=250)
     max_url: int = setting(2000, "characters of a URL", at_least=1)
     max_site_pages: int = setting(25_000, "pages of one site", at_least=1, at_most=MOST_SITE_PAGES)
@@ -82,7 +104,13 @@ class Selection:
     max_wildcard_sites: int = setting(
         500, "sites of one registered domain whose name servers know any name, be it ever so absurd", at_least=2
     )
+    max_doorways: int = setting(
+        20, "sites of such a domain whose first pages look the same, after which no more are taken", at_least=1
+    )
     max_bytes_page: int = setting(2_000_000, "bytes of one page; the rest is cut off", at_least=1, unit="bytes")
+    max_bytes_type: tuple[str, ...] = setting(
+        (), "the same for media types, as 'application/pdf=20 MB' or 'video/*=500 kB'", check=limits_complaint
+    )
     max_hostile: int = setting(
         3, "pages of one site that crash or stall the parser, after which it is left alone", at_least=1
     )
@@ -91,9 +119,27 @@ class Selection:
     )
     max_duplicate_share: float = setting(
         0.95,
-        "share of a site's last hundred pages that may be copies of others, before it is left alone; 1: all",
+        "share of a site's last hundred pages that may be copies of others, before it is left alone; fifty copies are "
+        "taken in any case; 1: all",
         above=0,
         at_most=1,
+    )
+    expansion: bool = setting(
+        False,
+        "two phases: domains that are found wait until those of the seeds are done, with nothing left to fetch there "
+        "but what waits for a time",
+    )
+    max_barren: int = setting(
+        100,
+        "URLs of a site that differ in numbers alone and came to nothing, one after the other, before others like them "
+        "are left alone; 0: any number. Nothing are copies of others, sitemaps that cannot be had, and pages of less "
+        "than 2 kB without a link",
+        at_least=0,
+    )
+    soft_404: bool = setting(
+        True,
+        "where pages of a site look the same one after the other, ask it for a URL that cannot exist: what says the "
+        "same as its answer is no page (soft-404), and is not followed",
     )
     robots: Literal["obey", "ignore"] = setting("obey", "what to do about robots.txt, robots meta tags and nofollow")
 
@@ -116,10 +162,14 @@ _EITHER_WAY = (  # less holds from then on
     "max_page_sites",
     "max_domain_sites",
     "max_wildcard_sites",
+    "max_doorways",
     "max_bytes_page",
+    "max_bytes_type",
     "max_hostile",
     "max_site_duplicates",
     "max_duplicate_share",
+    "max_barren",
+    "soft_404",
 )
 
 

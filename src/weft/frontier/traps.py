@@ -8,6 +8,10 @@ repeated segments too). Real URLs do so now and then: the limits are settings.
 (True, False)
 >>> is_after("http://a.example/events/2047-03/", 2028), is_after("http://a.example/events/1912/03/", 2028)
 (True, False)
+>>> family_of("http://a.example/shop/item.php?id=7&lang=es"), family_of("http://a.example/map-12.xml")
+('/shop/item.php?id&lang', '/map-#.xml')
+>>> absurd_url("http://a.example/old/page.html", 255), absurd_url("http://a.example/item.php?id=7", 255)
+('http://a.example/old/00000000000000ff.html', 'http://a.example/item.php?id=00000000000000ff')
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ _dates = re.compile(
     r"|[?&;](?:date|day|month|ym|week|from|start|cal\w{0,8})=(2[01]\d\d)-?(?:0[1-9]|1[0-2])",
     re.IGNORECASE,
 )
+_numbers = re.compile(r"(?<![A-Za-z])[0-9a-f]{8,}|\d+")
 
 
 def repeats(url: str, most: int) -> bool:
@@ -46,3 +51,19 @@ def repeats(url: str, most: int) -> bool:
 def is_after(url: str, year: int) -> bool:
     """Is there a date in it that lies behind a year?"""
     return any(year < int(next(filter(None, found.groups()))) < _LAST for found in _dates.finditer(url))
+
+
+def family_of(url: str) -> str:
+    """What a URL has in common with others of its site that differ in numbers, or in what parameters say, alone."""
+    path, _, query = url[url.index("/", 8) :].partition("?")
+    path = _numbers.sub("#", path)
+    return f"{path}?{'&'.join(part.partition('=')[0] for part in query.split('&'))}" if query else path
+
+
+def absurd_url(url: str, draw: int) -> str:
+    """A URL beside another one that nobody can have made: who has a page there has one anywhere."""
+    if "=" in url.partition("?")[2]:
+        return f"{url[: url.rindex('=')]}={draw:016x}"
+    folder, _, name = url.partition("?")[0].rpartition("/")
+    dot = name.rfind(".")
+    return f"{folder}/{draw:016x}{name[dot:] if dot > 0 else ''}"

@@ -6,6 +6,9 @@ grows. What grows is counted over all runs of a crawl, so that a restart is no r
 
 from __future__ import annotations
 
+from collections import Counter
+
+from weft.frontier.shared.contract import PHASES
 from weft.operations.samples import (
     Metric,
     count,
@@ -53,6 +56,13 @@ METRICS: tuple[Metric, ...] = (
         ("state",),
         "Nodes of a crawl in a database that are alive, silent, have left, or are lost.",
         whole_by(lambda s: s.node_states),
+    ),
+    Metric(
+        "weft_phase",
+        "gauge",
+        (),
+        "Which groups have their turn: 0 all at once, 1 those of the seeds first, 2 the others, when these are done.",
+        whole(lambda s: PHASES.index(s.phase)),
     ),
     Metric("weft_paused", "gauge", (), "1 while the operator has paused the crawl.", whole(lambda s: s.paused)),
     Metric(
@@ -312,6 +322,14 @@ METRICS: tuple[Metric, ...] = (
         "URLs that a rule refused, by reason.",
         count_by(lambda c: c.refused),
     ),
+    Metric(
+        "weft_stopped_sites",
+        "gauge",
+        ("worker", "reason"),
+        "Sites and domains that are followed no further, by reason; a thousand of each worker.",
+        count_by(lambda c: Counter(c.stopped.values())),
+    ),
+    Metric("weft_checks_total", "counter", _WORKER, "Requests that only compare answers.", count(lambda c: c.checks)),
     Metric(
         "weft_cut_total",
         "counter",

@@ -17,7 +17,7 @@ from weft.clock import Clock
 from weft.engine.progress import Counts, Statistics, most_first
 from weft.engine.vitals import left_out, lives, process_of, stall_of
 from weft.frontier.pace import Speed
-from weft.frontier.shared.contract import Restart, SharedFrontier, WorkerState
+from weft.frontier.shared.contract import PHASES, Restart, SharedFrontier, WorkerState
 from weft.frontier.shared.nodes import NodeState
 from weft.frontier.shared.opening import nodes_of
 from weft.settings import load_toml
@@ -67,6 +67,7 @@ class Status(msgspec.Struct, kw_only=True):
     crawl: str
     running: bool
     paused: bool
+    phase: str  # all at once; or seeds first, then expansion
     over: str  # why the run is over; "" where nobody said so
     seconds: float  # that the crawl has run
     pages: int
@@ -80,6 +81,7 @@ class Status(msgspec.Struct, kw_only=True):
     known: int  # URLs
     errors: dict[str, int]  # by reason, the most frequent first
     refused: dict[str, int]  # by rule
+    stopped: dict[str, str]  # sites and domains that are followed no further, with the reason; some of them
     faults: int  # internal errors; log/faults.log has them
     application_faults: int  # exceptions of the application
     outage: str  # why nobody can be reached at the moment; "" where somebody can
@@ -152,6 +154,7 @@ def look_at(
         crawl=name if out is None else str(out),
         running=running,
         paused=state.paused,
+        phase=PHASES[state.phase],
         over=state.over,
         seconds=counts.seconds,
         pages=counts.pages,
@@ -165,6 +168,7 @@ def look_at(
         known=total.known,
         errors=most_first(counts.reasons),
         refused=most_first(counts.refused),
+        stopped=counts.stopped,
         faults=counts.faults,
         application_faults=counts.application_faults,
         outage=now.outage,

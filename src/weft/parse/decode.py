@@ -22,7 +22,7 @@ from weft.parse.prescan import charset_named, prescan
 
 _BROKEN: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub says it is an instance
 _MOST_CODINGS = 8  # nobody means more; each could expand what the one before gave
-_MOST_MEMBERS = 2048  # of a gzip stream, or frames of a zstd one; each costs microseconds, whatever is in it
+_MOST_MEMBERS = 2048  # of a gzip stream; each costs microseconds, whatever is in it (frames of zstd a tenth of one)
 _PIECE = 16_384  # bytes that are given to a decoder at once; what is behind the end of a member is copied
 
 

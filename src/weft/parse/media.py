@@ -1,7 +1,7 @@
 """Media types. In: what the server says and the first bytes. Out: what it is, and whether we collect it.
 
-A declared type is believed when it is specific; a missing or vague one, and HTML served as plain text, are settled
-by looking at the bytes (P3 4.2: servers are often wrong).
+A declared type is believed when it is specific, unless the content begins as another format must; a missing or vague
+one, and HTML served as plain text, are settled by looking at the bytes (P3 4.2: servers are often wrong).
 
 >>> detect_type("application/octet-stream", b"  <!DOCTYPE html><title>x</title>")
 'text/html'
@@ -51,6 +51,8 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
 )
 
+_FIRST = frozenset(magic[:1] for magic, _ in _MAGIC)
+_BLANKS = b"\xef\xbb\xbf \t\r\n\x0c"
 _NAMED_TYPE = re.compile(r"\s*([!#$%&'*+.^_`|~0-9a-z-]+/[!#$%&'*+.^_`|~0-9a-z-]+)")  # tokens, by RFC 9110
 _LONGEST_TYPE = 255  # characters; two names of up to 127, by RFC 6838
 
@@ -77,12 +79,15 @@ def detect_type(declared: str, body: bytes) -> str:
     """The media type of a content, declared or seen in its first bytes; "" when nothing can be said."""
     declared = plain_type(declared)
     if declared not in _VAGUE:
-        return _xml_type(_start(body), declared) if declared in _XML else declared
-    for magic, name in _MAGIC:
-        if body.startswith(magic):
-            return name
+        if declared in HTML:
+            return declared if body[:1] not in _FIRST else _by_magic(body) or declared
+        if declared in _XML:
+            return _xml_type(_start(body), declared)
+        return "text/html" if not declared.startswith("text/") and is_html(body) else declared
+    if found := _by_magic(body):
+        return found
     start = _start(body)
-    text = start.lstrip(b"\xef\xbb\xbf \t\r\n\x0c")
+    text = start.lstrip(_BLANKS)
     if text.startswith(b"<?xml"):
         return _xml_type(text, "text/xml")
     if text.startswith(_HTML_STARTS) and (text[:4] != b"<!--" or b"<html" in body[:4096].lower()):
@@ -90,6 +95,20 @@ def detect_type(declared: str, body: bytes) -> str:
     if start and b"\x00" not in start:
         return "text/plain"
     return declared
+
+
+def is_html(start: bytes) -> bool:
+    """Does a content begin as pages do, whatever its header says? What other formats may begin with is no sign.
+
+    >>> is_html(b" <!DOCTYPE html><p>"), is_html(b"<svg>"), is_html(b"")
+    (True, False, False)
+    """
+    return start[:1024].lstrip(_BLANKS).lower().startswith((b"<!doctype html", b"<html"))
+
+
+def _by_magic(body: bytes) -> str:
+    """The media type that the first bytes say; "" where they say none."""
+    return next((name for magic, name in _MAGIC if body.startswith(magic)), "")
 
 
 def _start(body: bytes) -> bytes:

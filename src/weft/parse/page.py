@@ -19,11 +19,13 @@ from weft.parse.directives import NOTHING_ASKED, Directives, head_directives
 from weft.parse.html import parse_html
 from weft.parse.media import CSS, FEEDS, HTML, detect_type
 from weft.parse.options import Reading
+from weft.parse.scripts import script_links
 from weft.parse.sitemap import Sitemap, parse_sitemap
 from weft.parse.tags import LargePage
 
 LARGE = 1_000_000  # bytes of a content, decoded; HTML has a measure of its own beside it, see `tags`
 _LISTING = 50_000  # bytes of a sitemap, a feed or a style sheet: at most 0.8 µs for each, as measured
+_SCRIPTED = 200_000  # bytes of a page whose scripts are looked at, too
 _MOST_OF_A_SITEMAP = 52_428_800  # bytes, decoded, as the protocol has it
 _MOST_TEXT = 4_000_000  # signs of all links of a page together; a sitemap's 50,000 of usual length have as many
 _FEW = 1_000  # links that are not counted so …
@@ -70,9 +72,9 @@ class Parser:
             return self._sitemap(page, body, header, reason)
         most, briefly = self._settings.max_links, self._largest is not None
         if found in HTML:
-            self._check(body, self._largest)
+            self._check(body, _SCRIPTED if self._settings.script_links else self._largest)
             charset = charset_of(body, _charset_parameter(parameters))
-            return parse_html(
+            read = parse_html(
                 body,
                 charset,
                 page.url,
@@ -83,6 +85,7 @@ class Parser:
                 most=most,
                 briefly=briefly,
             )
+            return _with_scripts(read, body, most) if self._settings.script_links else read
         if found in FEEDS:
             self._check(body, _LISTING)
             listed = parse_sitemap(body, most=most)
@@ -130,6 +133,21 @@ class Parser:
         found = "text/xml" if body[:100].lstrip().startswith(b"<") else "text/plain"
         read = _listing(page, found, header, links, listed.left_out, reason=_harm(listed) or reason)
         return read if read.follow else msgspec.structs.replace(read, follow=True)  # it is made to be followed
+
+
+def _with_scripts(parsed: Parsed, body: bytes, most: int) -> Parsed:
+    """A page with what looks like links in its scripts, as far as it has room for them, behind its own."""
+    known = {written for written, _ in parsed.links}
+    found: list[tuple[str, int]] = [(url, Kind.JS) for url in script_links(body) if url not in known]
+    taken = found[: max(0, most - len(parsed.links))]
+    if not found:
+        return parsed
+    labels = parsed.labels
+    if labels:
+        first = len(parsed.links)
+        labels = [*labels[:first], *([("", "")] * len(taken)), *labels[first:]]
+    left_out = parsed.left_out + len(found) - len(taken)
+    return msgspec.structs.replace(parsed, links=[*parsed.links, *taken], labels=labels, left_out=left_out)
 
 
 def _shortened(parsed: Parsed) -> Parsed:

@@ -116,6 +116,13 @@ class ReadPage:
         """
         return self._links
 
+    @property
+    def link_texts(self) -> dict[str, str]:
+        """What the links say, by where they lead: of several the first that says something; where `link_text` is
+        set.
+        """
+        return self._link_texts
+
     @cached_property
     def _body(self) -> bytes:
         return self._parser.content(self._page)[0]
@@ -130,6 +137,15 @@ class ReadPage:
             return []
         found = (normal_form(written, self._parsed.base) for written, _ in self._parsed.links)
         return list(dict.fromkeys(url for url in found if type(url) is str))
+
+    @cached_property
+    def _link_texts(self) -> dict[str, str]:
+        said: dict[str, str] = {}
+        for (written, _), (text, _) in zip(self._parsed.links, self._parsed.labels, strict=False):
+            url = normal_form(written, self._parsed.base) if text else None
+            if type(url) is str:
+                said.setdefault(url, text)
+        return said
 
 
 Result = Filled | Mapping[str, Any] | list[tuple[Any, ...]] | None

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from weft.config import SECTIONS, Settings
 from weft.errors import WeftError
 from weft.manage import is_running, managing
-from weft.model import FIRST_REQUISITE, Kind, Reason
+from weft.model import ASIDE, FIRST_REQUISITE, Kind, Reason
 from weft.reading import Crawl, Written
 from weft.version import __version__
 
@@ -32,11 +32,12 @@ MOST = 20  # lines of a table
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 _PLOTTED = 300  # points of a curve
 _PARTS = ", ".join(f"'{kind.name.lower()}'" for kind in Kind if kind >= FIRST_REQUISITE)
+_ASIDE = ", ".join(f"'{word}'" for word in ASIDE)
 _PAPER_DUPLICATES = 10  # of a site, after which VN followed it no further (P3, table 7)
 
 # What each fetch was good for. A page that only a stage failed on is a page.
 _WORTH = f"""
-case when kind = 'robots' then 'robots'
+case when kind in ({_ASIDE}) then 'robots'
     when not final or status is null or status >= 400 or (reason is not null and reason <> 'stage') then 'failed'
     when status >= 300 then 'redirect'
     when duplicate_of <> 0 then 'duplicate'
@@ -48,7 +49,7 @@ create temp table fetched as select id, site, kind, depth, final, status, reason
     duplicate_of <> 0 as duplicate, hash(digest) as content, digest is not null as has_content, robots,
     epoch_us(fetched_at) as began, epoch_us(fetched_at) + (took * 1e6)::bigint as ended,
     lower(split_part(coalesce(detected_type, declared_type), ';', 1)) as type, {{language}} as language,
-    final and kind <> 'robots' and kind not in ({_PARTS}) as page, {_WORTH} as worth
+    final and kind not in ({_ASIDE}, {_PARTS}) as page, {_WORTH} as worth
 from pages
 """  # noqa: S608
 WORTHS = ("page", "part", "redirect", "robots", "duplicate", "failed", "dropped")
@@ -67,8 +68,8 @@ def measure(path: Path, *, graph: bool = True) -> dict[str, Any]:
         found["duplicates"] = _duplicates(asked)
         found["robots"] = _robots(asked)
         found["time"] = _over_time(asked)
-        refused = _refused(path, unknown)
-        found["refused"] = refused
+        refused, stopped = _refused(path, unknown)
+        found["refused"], found["stopped"] = refused, stopped
         found["thresholds"] = _thresholds(asked, path, refused)
         found["texts"] = _texts(crawl, asked, unknown)
     found["graph"] = _graph(crawl, unknown) if graph else None
@@ -247,8 +248,8 @@ def _duplicates(asked: _Asked) -> dict[str, Any]:
         "coalesce(sum(bytes) filter (worth = 'duplicate'), 0)::bigint from fetched where page"
     )
     visited, came, tries = asked.row(
-        "select count(distinct id), count(distinct id) filter (status between 200 and 299), count(*) "
-        "from fetched where kind <> 'robots'"
+        "select count(distinct id), count(distinct id) filter (status between 200 and 299), count(*) "  # noqa: S608
+        f"from fetched where kind not in ({_ASIDE})"
     )
     alike = asked.rows(
         "select urls, count(*) from (select count(distinct id) as urls from fetched "
@@ -350,17 +351,18 @@ def _under_way(asked: _Asked, began: int, ended: int) -> list[float]:
 # What was refused, and which limits were reached.
 
 
-def _refused(path: Path, unknown: dict[str, str]) -> list[dict[str, Any]] | None:
-    """How often a rule said no, by reason."""
+def _refused(path: Path, unknown: dict[str, str]) -> tuple[list[dict[str, Any]] | None, dict[str, str]]:
+    """How often a rule said no, by reason; and sites that are followed no further, with theirs."""
     try:
         with managing(str(path)) as managed:
-            counts = managed.status().refused
+            status = managed.status()
     except WeftError as error:
         unknown["refused"] = (
             f"what rules refused is counted in the global frontier, which cannot be asked: {error.what}"
         )
-        return None
-    return [{"reason": reason, "count": count, "meaning": _meaning(reason)} for reason, count in counts.items()]
+        return None, {}
+    rows = [{"reason": reason, "count": count, "meaning": _meaning(reason)} for reason, count in status.refused.items()]
+    return rows, status.stopped
 
 
 def _meaning(reason: str) -> str:
@@ -371,7 +373,7 @@ def _thresholds(asked: _Asked, path: Path, refused: Sequence[Mapping[str, Any]] 
     """Which limit stopped how many sites and URLs, as in table 7 of P3; `None` where that is not known."""
     selection = Settings().with_file(path / "crawl.toml")
     sites = asked.row("select count(*) from site_sizes")[0]
-    urls = asked.row("select count(distinct id) from fetched where kind <> 'robots'")[0]
+    urls = asked.row(f"select count(distinct id) from fetched where kind not in ({_ASIDE})")[0]  # noqa: S608
     counts = {each["reason"]: each["count"] for each in refused or ()}
     said = None if refused is None else counts
 

@@ -442,6 +442,12 @@ def _limits(page: Page, found: _Numbers) -> None:
         "limit, or is as deep; refusals are links that were not followed for it; a dash: that is not counted, or there "
         "is no limit. The limit of duplicates is VN's.",
     )
+    if found["stopped"]:
+        page.table(
+            [Column("site"), Column("reason")],
+            [[name, reason] for name, reason in sorted(found["stopped"].items())],
+            "Sites and domains that are followed no further, and keep what they have; at most a thousand a worker",
+        )
     if found["refused"]:
         page.table(
             [Column("rule"), Column("refusals", number=True), Column("meaning")],

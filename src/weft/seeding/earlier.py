@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from weft.engine.outcome import UNREACHED
-from weft.model import FIRST_REQUISITE, Kind
+from weft.model import NO_PAGES
 from weft.seeding.order import by_name
 from weft.settings import setting
 from weft.store.asking import ask
@@ -62,8 +62,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     seeds: list[SiteSeed]
 
 
-_WORDS = [kind.name.lower() for kind in Kind if kind in {Kind.MAP, Kind.ROBOTS} or kind >= FIRST_REQUISITE]
-_NO_PAGES = ", ".join(f"'{word}'" for word in _WORDS)
+_NO_PAGES = ", ".join(f"'{word}'" for word in NO_PAGES)
 _UNREACHED = ", ".join(f"'{reason.value}'" for reason in sorted(UNREACHED, key=lambda each: str(each.value)))
 
 # By site: how its last fetch went; by page: its last fetch; and the page that stands for the site.

@@ -22,7 +22,7 @@ from weft.config import Settings
 from weft.directory import laws_of, seeds_of
 from weft.frontier.rules import FOUND, candidate, first_refusal
 from weft.frontier.shared.opening import frontier_exists, open_frontier
-from weft.model import FIRST_REQUISITE, Kind, Reason
+from weft.model import NO_PAGES, Kind, Reason
 from weft.seeding.standing import Place, places
 from weft.store.reading import CrawlFiles
 from weft.urls import fingerprints, site_of
@@ -44,7 +44,6 @@ _COLUMNS = (
     "redirected_from",
     "fetched_at",
 )
-_NO_PAGES = [kind.name.lower() for kind in Kind if kind in {Kind.MAP, Kind.ROBOTS} or kind >= FIRST_REQUISITE]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,7 +166,7 @@ class _Fetched:
 
     def _take(self, batch: pa.RecordBatch) -> None:
         kind = batch.column("kind").cast(pa.string())
-        no_page = pc.is_in(kind, value_set=pa.array(_NO_PAGES))
+        no_page = pc.is_in(kind, value_set=pa.array(NO_PAGES))
         final, status = batch.column("final"), batch.column("status")
         good = pc.and_kleene(pc.and_kleene(final, pc.invert(no_page)), pc.is_null(batch.column("reason")))
         good = pc.and_kleene(good, pc.and_kleene(pc.greater_equal(status, 200), pc.less(status, 300)))

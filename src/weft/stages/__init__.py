@@ -14,13 +14,15 @@ from typing import Any
 
 from weft.parse.stage import Stage
 from weft.settings import setting
+from weft.stages.cloaking import CLOAKING
 from weft.stages.digest import DIGEST
 from weft.stages.language import LANGUAGE
 from weft.stages.links import LINKS
+from weft.stages.misread import MISREAD
 from weft.stages.simhash import SIMHASH
 from weft.stages.text import TEXT
 
-STAGES: tuple[Stage, ...] = (LINKS, DIGEST, TEXT, LANGUAGE, SIMHASH)
+STAGES: tuple[Stage, ...] = (LINKS, DIGEST, TEXT, LANGUAGE, SIMHASH, MISREAD, CLOAKING)
 
 BY_NAME = SimpleNamespace(**{stage.name: stage for stage in STAGES})
 """The same for a process apart, which is told `weft.stages:BY_NAME.NAME`."""

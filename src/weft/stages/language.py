@@ -33,13 +33,13 @@ def _make(_settings: Languages) -> Run:
 
     def run(page: ReadPage) -> dict[str, Any] | None:
         """Find out the language of a page."""
-        found = detect(_text_of(page))
+        found = detect(text_of(page))
         return None if found is None else {"detected_language": found.language, "language_confidence": found.confidence}
 
     return run
 
 
-def _text_of(page: ReadPage) -> str:
+def text_of(page: ReadPage) -> str:
     """The text of a page: as the stage `text` found it, where that runs, else in short."""
     if "text_reason" in page.columns:
         return page.columns.get("text") or ""

@@ -64,7 +64,7 @@ class JoinedColumns:
         """Every page that is done, in the order in which they were: URL, kind, depth, via."""
         return self._rows(
             "select url, arg_min(kind, fetched_at), arg_min(depth, fetched_at), arg_min(via, fetched_at) from pages "
-            "where final and kind <> 'robots' group by url order by min(fetched_at)",
+            "where final and kind not in ('robots', 'check') group by url order by min(fetched_at)",
             "pages",
         )
 
@@ -72,9 +72,10 @@ class JoinedColumns:
         """Pages of which nothing, or not all, was kept the last time: URL, kind, depth, via, type, reason, bytes."""
         return self._rows(
             "with last as (select id, url as text, max(fetched_at) as latest from pages "
-            "where final and kind <> 'robots' group by all) "
+            "where final and kind not in ('robots', 'check') group by all) "
             "select url, kind, depth, via, declared_type, reason, coalesce(bytes, 0) from pages join last "
-            "on pages.id = last.id and url = text and fetched_at = latest where final and kind <> 'robots' "
+            "on pages.id = last.id and url = text and fetched_at = latest "
+            "where final and kind not in ('robots', 'check') "
             "and (reason = 'type' or (reason is null and truncated = 'length')) order by fetched_at",
             "pages",
         )
@@ -86,13 +87,13 @@ class JoinedColumns:
         site = "any_value(site)" if by_site else "''"
         return self._rows(
             f"with sources as (select id, min(depth) as depth, {site} as site from pages "  # noqa: S608
-            "where final and kind <> 'robots' group by id), "
+            "where final and kind not in ('robots', 'check') group by id), "
             "found as (select target, source, kind::varchar as kind, site, "
             f"kind::varchar in ({parts}) as part, depth + (kind::varchar not in ({flat}))::int as depth "
             "from links join sources on source = sources.id where not nofollow), "
             "ways as (select target, arg_min(kind, depth) as kind, min(depth) as depth, arg_min(source, depth) as via, "
             "site from found group by target, part, site), "
-            "fetched as (select distinct id, url from pages where final and kind <> 'robots') "
+            "fetched as (select distinct id, url from pages where final and kind not in ('robots', 'check')) "
             "select urls.url, kind, depth, via, site from ways join urls on target = urls.id "
             "anti join fetched on target = fetched.id and urls.url = fetched.url",
             "pages",

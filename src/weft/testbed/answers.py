@@ -57,6 +57,11 @@ class Asked(NamedTuple):
     agent: bytes = b""
     connection: int = 0
     """The number of the connection: what is drawn by it is another draw when the client comes back."""
+    if_none_match: bytes = b""
+    if_modified_since: bytes = b""
+    """These two as they were sent; looked at where a web changes."""
+    at: float = 0.0
+    """The web's time, where a web changes."""
 
 
 class Answer(NamedTuple):

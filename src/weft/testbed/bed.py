@@ -28,8 +28,10 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.graph import Graph
+from weft.graph.changing import Changes
+from weft.graph.changing.files import arrays_of, world_from
 from weft.processes import die_with_parent
-from weft.testbed.log import Entry, read_log
+from weft.testbed.log import Entry, LogReader
 from weft.testbed.options import Options
 from weft.testbed.serve import ServerSettings, Status, serve
 from weft.testbed.web import Web
@@ -40,14 +42,19 @@ _STOP_S = 10.0
 class Bed:
     """A running testbed in a child process; who opened it by `serving` owns it, and it ends with the block."""
 
-    def __init__(self, process: subprocess.Popen[bytes], web: Web, settings: ServerSettings, dns_port: int) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], web: Web, settings: ServerSettings, told: dict[str, Any]
+    ) -> None:
         self._process = process
         self.web = web
         """The web as it is served: with the ports in its addresses."""
         self.port = web.port
         self.tls_port = web.tls_port
-        self.dns_port = dns_port
+        self.dns_port = int(told["dns_port"])
+        self.proxy_port = told["proxy_port"]
+        assert settings.log is not None, "`serving` names a file"
         self.log_file = settings.log
+        self._log = LogReader(settings.log)
         self.ca_file = settings.ca_out
 
     def __repr__(self) -> str:
@@ -73,13 +80,16 @@ class Bed:
 
     def log(self) -> list[Entry]:
         """Everything the servers have answered so far."""
-        assert self.log_file is not None
         self._ask()
-        return read_log(self.log_file)
+        return self._log.entries()
 
     def dns_questions(self) -> int:
         """How often the DNS server has been asked."""
         return int(self._ask()["dns_questions"])
+
+    def web_time(self) -> float:
+        """Of a web that changes: its time, in seconds from its start."""
+        return float(self._ask()["web_time"])
 
     def _ask(self) -> dict[str, Any]:
         """Have the server write its log out and say how it is."""
@@ -114,7 +124,7 @@ def serving(web: Web, settings: ServerSettings | None = None) -> Iterator[Bed]:
                 _send_web(process, web, settings)
             told = _hear(process)
             placed = web.at(told["port"], told["tls_port"])
-            yield Bed(process, placed, settings, told["dns_port"])
+            yield Bed(process, placed, settings, told)
         finally:
             _stop(process)
 
@@ -128,12 +138,16 @@ def child_main() -> None:
         name: np.frombuffer(stdin.read(length * np.dtype(kind).itemsize), dtype=kind)
         for name, kind, length in told["arrays"]
     }
-    web = Web(Graph(**arrays), msgspec.convert(told["options"], Options), told["seed"])
+    graph = Graph(**{field.name: arrays.pop(field.name) for field in dataclasses.fields(Graph)})
+    world = world_from(graph, msgspec.convert(told["changes"], Changes), told["world_seed"], arrays) if arrays else None
+    web = Web(world or graph, msgspec.convert(told["options"], Options), told["seed"])
     settings = msgspec.convert(told["settings"], ServerSettings, dec_hook=lambda kind, text: kind(text))
 
     def ready(status: Status) -> None:
-        ports = {"port": status.web.port, "tls_port": status.web.tls_port, "dns_port": status.dns_port}
-        stdout.write(json.dumps({**ports, "dns_questions": status.dns_questions}).encode() + b"\n")
+        web_ports = {"port": status.web.port, "tls_port": status.web.tls_port}
+        ports = {**web_ports, "dns_port": status.dns_port, "proxy_port": status.proxy_port}
+        more = {"dns_questions": status.dns_questions, "web_time": status.web_time}
+        stdout.write(json.dumps({**ports, **more}).encode() + b"\n")
         stdout.flush()
 
     try:
@@ -147,16 +161,20 @@ def child_main() -> None:
 def _send_web(process: subprocess.Popen[bytes], web: Web, settings: ServerSettings) -> None:
     stdin = _pipe(process.stdin)
     arrays = {field.name: getattr(web.graph, field.name) for field in dataclasses.fields(Graph)}
+    if web.world is not None:
+        arrays |= arrays_of(web.world)
     head = {
         "parent": os.getpid(),
         "seed": web.seed,
         "options": web.options,
+        "changes": None if web.world is None else web.world.changes,
+        "world_seed": None if web.world is None else web.world.seed,
         "settings": settings,
         "arrays": [(name, array.dtype.str, len(array)) for name, array in arrays.items()],
     }
     stdin.write(msgspec.json.encode(head, enc_hook=str) + b"\n")
     for array in arrays.values():
-        stdin.write(array.data)
+        stdin.write(np.ascontiguousarray(array).data)
     stdin.flush()
 
 

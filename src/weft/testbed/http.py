@@ -25,6 +25,7 @@ from weft.testbed.messages import Fields, in_chunks, split_absolute, without_por
 from weft.testbed.names import ABRUPT
 from weft.testbed.tls import Certificates, Secured
 from weft.testbed.web import Web
+from weft.testbed.web_time import WebTime
 
 LONGEST_HEAD = 131_072
 """More than most servers take: who sends a URL of 100 kB should see that it is answered."""
@@ -62,6 +63,8 @@ class Shared:
     clock: Stopwatch
     manners: Manners
     certificates: Certificates | None = None
+    web_time: WebTime | None = None
+    """Of a web that changes."""
     number: int = 0
     """Number of the latest connection; processes count in steps, so that no two have the same."""
     step: int = 1
@@ -81,8 +84,9 @@ class _Client:
         host = fields.host if named is None else named
         self.agent = cleaned(fields.agent)
         self.asked = Asked(
-            connection.secure, fields.encodings, fields.cookie, without_port(host), fields.agent, connection.number
-        )
+            connection.secure, fields.encodings, fields.cookie, without_port(host), fields.agent, connection.number,
+            fields.if_none_match, fields.if_modified_since,
+        )  # fmt: skip
         self.site = connection.find_site(host)
         self.prefix = connection.log_prefix(b"request", self.site, host)
 
@@ -90,10 +94,14 @@ class _Client:
 class Connection(asyncio.Protocol):
     """One connection."""
 
+    UNKNOWN = 421
+    """What is answered where no site has the name."""
+
     __slots__ = (
         *(
             "_address",
             "_arrived",
+            "_at",
             "_buffer",
             "_busy",
             "_client",
@@ -118,6 +126,7 @@ class Connection(asyncio.Protocol):
         self._client: _Client | None = None
         self._requests = 0
         self._buffer = b""
+        self._at = 0.0  # the web's time of the request that is worked on, where it changes
         self._arrived = 0.0  # when the first byte in the buffer was read
         self._first_byte = 0.0  # the same of the request that is worked on
         self._busy = False  # with an answer
@@ -138,7 +147,7 @@ class Connection(asyncio.Protocol):
             transport.abort()
             return
         if self._address == ABRUPT:
-            _reset(transport)
+            reset(transport)
             return
         shared.number += shared.step
         self.number = shared.number
@@ -204,9 +213,14 @@ class Connection(asyncio.Protocol):
         now = self._shared.clock.read()
         if self._line is not None:
             self._write_line(now)
+        self._write_close(now)
+
+    def _write_close(self, now: float) -> None:
         client = self._client or _Client(b"", self)
         prefix = b"close" + client.prefix[len(b"request") :]
-        self._shared.log.add(b"%b%.6f\t%.6f\t-\t0\t0\tclose\t-\t%b\n" % (prefix, now, now, client.agent))
+        self._shared.log.add(
+            b"%b%.6f\t%.6f\t-\t0\t0\tclose\t-\t%b%b\n" % (prefix, now, now, client.agent, self._web_time())
+        )
 
     def close_if_idle(self, since: float) -> None:
         """Close if nothing has happened since then."""
@@ -272,13 +286,26 @@ class Connection(asyncio.Protocol):
         elif method not in {b"GET", b"HEAD"}:
             self._send(method, target, version, plain_answer(405, "405", b"Allow: GET, HEAD\r\n"))
         elif client.site < 0:
-            self._send(method, target, version, plain_answer(421, "421"))
+            self._send(method, target, version, plain_answer(self.UNKNOWN, str(self.UNKNOWN)))
         else:
-            answer = self._shared.web.answer(client.site, target, client.asked)
+            answer = self._shared.web.answer(client.site, target, self._asked_now(client.asked))
             if answer.wait:
                 self._later(answer.wait, lambda: self._send(method, target, version, answer))
             else:
                 self._send(method, target, version, answer)
+
+    def _asked_now(self, asked: Asked) -> Asked:
+        """The same with the web's time, where it changes; the Date header says this time from then on."""
+        shared = self._shared
+        if shared.web_time is None:
+            return asked
+        self._at = shared.web_time.read()
+        shared.date = shared.web_time.date(self._at)
+        return asked._replace(at=self._at)
+
+    def _web_time(self) -> bytes:
+        """The end of a line in the log: the time of the web in which the request was answered, where it changes."""
+        return b"" if self._shared.web_time is None else b"\t%.3f" % self._at
 
     def _refuse(self, status: int) -> None:
         """Answer a request that cannot be understood, and end the connection."""
@@ -307,7 +334,7 @@ class Connection(asyncio.Protocol):
             REASONS[answer.status],
             self._shared.date,
             answer.headers,
-            b"Transfer-Encoding: chunked\r\n" if chunked else b"Content-Length: %d\r\n" % len(body),
+            _length(answer, chunked=chunked),
             b"" if keep and modern and not manners.announce else self._connection_field(keep=keep),
         )
         if method != b"HEAD":
@@ -366,8 +393,11 @@ class Connection(asyncio.Protocol):
         if kind != "page":  # the path of a page is our own; others may hold anything
             method, target = cleaned(method), cleaned(target)
         self._shared.log.add(
-            b"%b%.6f\t%.6f\t%b\t%d\t%d\t%b\t%b\t%b\n"
-            % (client.prefix, self._first_byte, now, method, status, size, kind.encode(), target, client.agent)
+            b"%b%.6f\t%.6f\t%b\t%d\t%d\t%b\t%b\t%b%b\n"
+            % (
+                *(client.prefix, self._first_byte, now, method, status, size, kind.encode(), target, client.agent),
+                self._web_time(),
+            )
         )
 
     def _later(self, seconds: float, act: Callable[[], None]) -> None:
@@ -427,7 +457,7 @@ class Connection(asyncio.Protocol):
             method, status, size, kind, target = line
             self._line = (method, status, size + len(step.text), kind, target)
         if step.reset:
-            _reset(transport)
+            reset(transport)
             return False
         if self._shared.clock.read() > self._ends:
             self._close()
@@ -435,7 +465,14 @@ class Connection(asyncio.Protocol):
         return not transport.get_write_buffer_size()
 
 
-def _reset(transport: asyncio.Transport) -> None:
+def _length(answer: Answer, *, chunked: bool) -> bytes:
+    """The header that says where an answer ends; 304 has no body, and says nothing of the length (RFC 9110, 8.6)."""
+    if answer.status == 304:
+        return b""
+    return b"Transfer-Encoding: chunked\r\n" if chunked else b"Content-Length: %d\r\n" % len(answer.body)
+
+
+def reset(transport: asyncio.Transport) -> None:
     """End a connection so that the client sees a reset."""
     sock = transport.get_extra_info("socket")
     if sock is not None:

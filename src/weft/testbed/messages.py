@@ -21,13 +21,17 @@ _HOST = re.compile(rb"\r\nhost:[ \t]*([^\r]*?)[ \t]*(?:\r|\Z)")
 _AGENT = re.compile(rb"\r\nuser-agent:[ \t]*([^\r]*)")
 _CONNECTION = re.compile(rb"\r\nconnection:[ \t]*([^\r]*)")
 _ENCODINGS = re.compile(rb"\r\naccept-encoding:[ \t]*([^\r]*)")
+_IF_NONE_MATCH = re.compile(rb"\r\nif-none-match:[ \t]*([^\r]*)")
+_IF_MODIFIED_SINCE = re.compile(rb"\r\nif-modified-since:[ \t]*([^\r]*)")
 _BODY = re.compile(rb"\r\n(?:transfer-encoding:|content-length:[ \t]*0*[1-9])")
 
 
 class Fields:
     """What the header fields of a request say, as far as the testbed cares."""
 
-    __slots__ = ("agent", "close", "cookie", "encodings", "has_body", "host", "keep")
+    __slots__ = (
+        *("agent", "close", "cookie", "encodings", "has_body", "host", "if_modified_since", "if_none_match", "keep"),
+    )
 
     def __init__(self, text: bytes) -> None:
         low = text.lower()
@@ -36,6 +40,9 @@ class Fields:
         self.host = host[1] if host else b""
         self.agent = text[agent.start(1) : agent.end(1)].strip() if agent else b""
         self.encodings = encodings[1] if encodings else b""
+        known, since = _IF_NONE_MATCH.search(low), _IF_MODIFIED_SINCE.search(low)
+        self.if_none_match = text[known.start(1) : known.end(1)].strip() if known else b""
+        self.if_modified_since = text[since.start(1) : since.end(1)].strip() if since else b""
         self.close = tokens is not None and b"close" in tokens[1]
         self.keep = tokens is not None and b"keep-alive" in tokens[1]
         self.cookie = b"\r\ncookie:" in low
@@ -48,7 +55,7 @@ def split_absolute(target: bytes) -> tuple[bytes, bytes]:
     if not mark or scheme.lower() not in {b"http", b"https"}:
         return b"?", target
     host, slash, path = rest.partition(b"/")
-    return host.lower(), (slash + path) or b"/"
+    return host.rpartition(b"@")[2].lower(), (slash + path) or b"/"
 
 
 def without_port(host: bytes) -> bytes:

@@ -111,6 +111,13 @@ class Options:
         0.0, "share of the domains whose DNS answers come over TCP only", at_least=0, at_most=1
     )
 
+    topic_words: int = setting(
+        0,
+        "topics of which pages, links and URLs have words, of a graph that was generated with as many and by the same "
+        "seed; 0: none",
+        at_least=0,
+        at_most=100_000,
+    )
     hazardous: float = setting(
         0.0, "share of the sites that play a scenario: a trap, or another hazard", at_least=0, at_most=1
     )

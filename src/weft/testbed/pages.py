@@ -16,7 +16,8 @@ import numpy as np
 
 from weft.testbed.compose import compose, room
 from weft.testbed.links import Scene, most_codes
-from weft.testbed.text import Pool, make_pool
+from weft.testbed.text import PIECES, Pool, make_pool
+from weft.testbed.topics import TopicWords
 from weft.testbed.traits import CHARSET, DUPLICATE, META_ROBOTS, X_ROBOTS, Traits
 
 IN_MENU = 5
@@ -64,10 +65,18 @@ Requisites = Callable[[int, int], tuple[bytes, bytes]]
 class Pages:
     """Renders the pages of a web."""
 
-    def __init__(self, scene: Scene, traits: Traits, requisites: Requisites | None, seed: int) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        traits: Traits,
+        requisites: Requisites | None,
+        seed: int,
+        topics: TopicWords | None = None,
+    ) -> None:
         self._scene = scene
         self._requisites = requisites
         self._seed = seed
+        self._topics = topics
         self._first = scene.first_page.data
         self._site = scene.site.data
         self._special = traits.special.data
@@ -85,6 +94,13 @@ class Pages:
     def titles(self) -> list[bytes]:
         """Short texts in UTF-8, for whoever writes pages beside these."""
         return self._pool.titles
+
+    def piece(self, page: int, draw: int) -> bytes:
+        """A piece of text in a page's charset, for whoever adds to it."""
+        charset, _ = self.charset(page)
+        pool = self._pools.get(charset) or self._add_pool(charset)
+        number = draw % PIECES
+        return pool.text[pool.offsets[number] : pool.offsets[number + 1]].tobytes()
 
     def original(self, page: int) -> int:
         """The page whose bytes are served for this one: itself, unless it is a duplicate."""
@@ -145,7 +161,8 @@ class Pages:
         )
         foot = _FOOT % (titles[start >> 16 & 255], start, page)
         main = _MAIN % (title, number, inner)
-        return b"".join((frame, self._view[:menu_end], main, self._view[menu_end:end], foot))
+        body = b"".join((frame, self._view[:menu_end], main, self._view[menu_end:end], foot))
+        return body if self._topics is None else self._topics.dressed(self._scene, page, body)
 
     def _make_room(self, page: int, size: int, pool: Pool) -> None:
         """Get larger buffers if an unusual page might not fit. Compiled code does not look where it writes."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from weft.graph import Graph
 from weft.testbed.options import PLAIN
+from weft.testbed.topics import TopicWords
 from weft.testbed.traits import Traits, draw_traits
 
 __all__ = ["PLAIN", "Paths", "draw_traits"]
@@ -34,9 +35,9 @@ class Paths:
 
     __slots__ = ("_first", "_offsets", "offsets", "text")
 
-    def __init__(self, graph: Graph, traits: Traits) -> None:
+    def __init__(self, graph: Graph, traits: Traits, topics: TopicWords | None = None) -> None:
         self._first = graph.first_page.data
-        lengths, self.text = _write_paths(graph, traits)
+        lengths, self.text = _write_paths(graph, traits, topics)
         self.offsets = np.zeros(graph.pages + 1, dtype=np.int64)
         np.cumsum(lengths, out=self.offsets[1:])
         self._offsets = self.offsets.data
@@ -67,7 +68,7 @@ class Paths:
         return page if page < self._first[site + 1] and self.path(page) == path else -1
 
 
-def _write_paths(graph: Graph, traits: Traits) -> tuple[list[int], bytes]:
+def _write_paths(graph: Graph, traits: Traits, topics: TopicWords | None) -> tuple[list[int], bytes]:
     """All paths in one piece, and their lengths."""
     lengths: list[int] = []
     texts: list[bytes] = []
@@ -78,6 +79,7 @@ def _write_paths(graph: Graph, traits: Traits) -> tuple[list[int], bytes]:
             traits.leaf[first:end].tolist(),
             traits.dynamic[first:end].tolist(),
             int(traits.private_root[site]) - first,
+            [b""] * (end - first) if topics is None else [topics.name(page) for page in range(first, end)],
         )
         lengths.extend(map(len, paths))
         texts.append(b"".join(paths))
@@ -85,9 +87,11 @@ def _write_paths(graph: Graph, traits: Traits) -> tuple[list[int], bytes]:
 
 
 def _site_paths(
-    parent: list[int], depth: list[int], leaf: list[bool], dynamic: list[bool], private: int
+    parent: list[int], depth: list[int], leaf: list[bool], dynamic: list[bool], private: int, names: list[bytes]
 ) -> list[bytes]:
-    """The paths of one site's pages, numbered from its home page; page `private` goes under /private/."""
+    """The paths of one site's pages, numbered from its home page; page `private` goes under /private/, and those with
+    a name are called by it.
+    """
     paths = [b"/"] * len(parent)
     directory = {0: (b"/", 0)}
     for page in sorted(range(1, len(parent)), key=depth.__getitem__):
@@ -95,17 +99,17 @@ def _site_paths(
         if page == private:
             inside += b"private/"
         if leaf[page]:
-            paths[page] = inside + _file(page, dynamic=dynamic[page])
+            paths[page] = inside + _file(page, names[page], dynamic=dynamic[page])
         elif level + 1 < len(_DIRECTORIES):
-            paths[page] = b"%b%b-%d/" % (inside, _DIRECTORIES[level + 1], page)
+            paths[page] = b"%b%b-%d/" % (inside, names[page] or _DIRECTORIES[level + 1], page)
             directory[page] = paths[page], level + 1
         else:
-            paths[page] = inside + _file(page, dynamic=False)
+            paths[page] = inside + _file(page, names[page], dynamic=False)
             directory[page] = inside, level
     return paths
 
 
-def _file(number: int, *, dynamic: bool) -> bytes:
+def _file(number: int, name: bytes, *, dynamic: bool) -> bytes:
     if not dynamic:
-        return b"%b-%d.html" % (_FILES[number % len(_FILES)], number)
+        return b"%b-%d.html" % (name or _FILES[number % len(_FILES)], number)
     return b"view.php?id=%d" % number if number % 2 else b"view.php?cat=%d&id=%d" % (number % 7, number)

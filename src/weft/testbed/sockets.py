@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from weft.errors import UsageError, WeftError
 
 _ALL = "0.0.0.0"  # noqa: S104 -- see above
+_HERE = "127.0.0.1"
 _SPARE_FILES = 64
 _BACKLOG = 4096
 
@@ -30,6 +31,7 @@ class Sockets:
     dns_tcp: socket.socket
     http6: socket.socket | None = None
     """The sites' port at ::1, where one was asked for and the system has it."""
+    proxy: socket.socket | None = None
 
     @property
     def port(self) -> int:
@@ -42,19 +44,30 @@ class Sockets:
         return None if self.https is None else int(self.https.getsockname()[1])
 
     @property
+    def proxy_port(self) -> int | None:
+        """The port of the proxy; None if there is none."""
+        return None if self.proxy is None else int(self.proxy.getsockname()[1])
+
+    @property
     def dns_port(self) -> int:
         """The port of the DNS server."""
         return int(self.dns_udp.getsockname()[1])
 
     def close(self) -> None:
         """Let go of all ports."""
-        for sock in (self.http, self.https, self.dns_udp, self.dns_tcp, self.http6):
+        for sock in (self.http, self.https, self.dns_udp, self.dns_tcp, self.http6, self.proxy):
             if sock is not None:
                 sock.close()
 
 
 def open_sockets(
-    *, port: int, tls_port: int | None, dns_port: int, shared: bool = False, literal: bool = False
+    *,
+    port: int,
+    tls_port: int | None,
+    dns_port: int,
+    proxy_port: int | None = None,
+    shared: bool = False,
+    literal: bool = False,
 ) -> Sockets:
     """Take the ports, 0 for any free one; `shared` lets other processes of ours take the same ones.
 
@@ -65,9 +78,12 @@ def open_sockets(
         https = None
         if tls_port is not None:
             https = opened.enter_context(_listen(_ALL, tls_port, "--tls-port", shared=shared))
+        proxy = None
+        if proxy_port is not None:
+            proxy = opened.enter_context(_listen(_HERE, proxy_port, "--proxy-port", shared=shared))
         udp, tcp = _dns_sockets(dns_port)
         opened.pop_all()  # all went well: they stay open
-        return Sockets(http, https, udp, tcp, _literal(int(http.getsockname()[1])) if literal else None)
+        return Sockets(http, https, udp, tcp, _literal(int(http.getsockname()[1])) if literal else None, proxy)
 
 
 def join_sockets(sockets: Sockets) -> Sockets:
@@ -75,7 +91,9 @@ def join_sockets(sockets: Sockets) -> Sockets:
     http = _bound(_ALL, sockets.port, "--port", shared=True)
     tls_port = sockets.tls_port
     https = None if tls_port is None else _bound(_ALL, tls_port, "--tls-port", shared=True)
-    return Sockets(http, https, sockets.dns_udp, sockets.dns_tcp)
+    proxy_port = sockets.proxy_port
+    proxy = None if proxy_port is None else _bound(_HERE, proxy_port, "--proxy-port", shared=True)
+    return Sockets(http, https, sockets.dns_udp, sockets.dns_tcp, None, proxy)
 
 
 def require_files(connections: int) -> None:

@@ -30,6 +30,19 @@ class Expected(NamedTuple):
 
 def expected(web: Web, *, obey_robots: bool = True, obey_nofollow: bool = True) -> Iterator[Expected]:
     """Every address that a crawler of the whole web finds, beginning with the seeds."""
+    for code, site, refused in _met(web, obey_robots=obey_robots, obey_nofollow=obey_nofollow):
+        yield Expected(web.link_url(code), 0, refused) if refused else _answered(web, code, site)
+
+
+def reachable(web: Web) -> list[int]:
+    """The pages of the graph that a crawler of the whole web may fetch, in the order of a breadth-first crawl."""
+    return [
+        code for code, _, refused in _met(web, obey_robots=True, obey_nofollow=True) if code < MOVED and not refused
+    ]
+
+
+def _met(web: Web, *, obey_robots: bool, obey_nofollow: bool) -> Iterator[tuple[int, int, str]]:
+    """Code, site and reason of refusal of everything a crawler meets."""
     names = Answers(web.names, web.options, web.seed)
     seen = {int(page) for page in web.graph.seeds}
     queue = deque(int(page) for page in web.graph.seeds)
@@ -37,10 +50,9 @@ def expected(web: Web, *, obey_robots: bool = True, obey_nofollow: bool = True) 
         code = queue.popleft()
         site = gone_site(code) if code >= GONE else int(web.scene.site[code % MOVED])
         refused = _refused(web, code, site, names, obey_robots=obey_robots)
+        yield code, site, refused
         if refused:
-            yield Expected(web.link_url(code), 0, refused)
             continue
-        yield _answered(web, code, site)
         for found in _followed(web, code, obey_nofollow=obey_nofollow):
             if found not in seen:
                 seen.add(found)

@@ -25,8 +25,11 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from weft.graph import Graph
+from weft.graph.changing import World
+from weft.graph.topics import draw_topics
 from weft.testbed.answers import HTML, Answer, Asked, Delivery, plain_answer
 from weft.testbed.assets import Assets
+from weft.testbed.changing import Changing
 from weft.testbed.dice import Dice
 from weft.testbed.encodings import encoded
 from weft.testbed.hazards import Hazards
@@ -38,6 +41,7 @@ from weft.testbed.paths import Paths
 from weft.testbed.robots import PRIVATE, Crawling
 from weft.testbed.scenarios.playing import Played
 from weft.testbed.scenarios.scenario import Place
+from weft.testbed.topics import TopicWords
 from weft.testbed.traits import (
     CHARSET,
     CHUNKED,
@@ -58,15 +62,25 @@ class Web:
     """All sites and pages of a synthetic web, and what is answered for every address."""
 
     def __init__(
-        self, graph: Graph, options: Options, seed: int, *, port: int = 80, tls_port: int | None = None
+        self,
+        web: Graph | World,
+        options: Options,
+        seed: int,
+        *,
+        port: int = 80,
+        tls_port: int | None = None,
     ) -> None:
         options.check()
+        graph = web.graph if isinstance(web, World) else web
         traits = draw_traits(graph, options, seed)
-        self._set_up(graph, options, seed, traits, Paths(graph, traits))
+        self.topics = _topics_of(graph, options, seed)
+        self._set_up(web, options, seed, traits, Paths(graph, traits, self.topics))
         self._place(port, tls_port)
 
-    def _set_up(self, graph: Graph, options: Options, seed: int, traits: Traits, paths: Paths) -> None:
-        self.graph = graph
+    def _set_up(self, web: Graph | World, options: Options, seed: int, traits: Traits, paths: Paths) -> None:
+        self.world = web if isinstance(web, World) else None
+        """Of a web that changes: how. Its graph has all pages that ever are."""
+        self.graph = graph = web.graph if isinstance(web, World) else web
         self.options = options
         self.seed = seed
         self.names = Names(graph.sites, options, seed)
@@ -99,8 +113,10 @@ class Web:
         )
         self.assets = Assets(seed, self.bases) if options.requisites else None
         self.hazards = Hazards(self.scene, options, seed)
-        self.crawling = Crawling(graph, self.traits, options, seed, self.bases, self.url)
-        self.pages = Pages(self.scene, self.traits, self.assets.markup if self.assets else None, seed)
+        self.pages = Pages(self.scene, self.traits, self.assets.markup if self.assets else None, seed, self.topics)
+        self.changing = Changing(self.world, self.pages, self._paths, self.bases, seed) if self.world else None
+        told = (self.changing.in_sitemap, self.changing.news_sitemap) if self.changing else ()
+        self.crawling = Crawling(graph, self.traits, options, seed, self.bases, self.url, *told)
         played = self.names.scenarios.items()
         self.played = {site: Played(scenario, self._place_of(site)) for site, scenario in played}
         """What hazardous sites play, and how it stands on their pages."""
@@ -127,7 +143,8 @@ class Web:
     def at(self, port: int, tls_port: int | None = None) -> Web:
         """The same web served on other ports: the same but for the ports in its absolute addresses."""
         web = Web.__new__(Web)
-        web._set_up(self.graph, self.options, self.seed, self.traits, self._paths)  # noqa: SLF001
+        web.topics = self.topics
+        web._set_up(self.world or self.graph, self.options, self.seed, self.traits, self._paths)  # noqa: SLF001
         web._place(port, tls_port)  # noqa: SLF001
         return web
 
@@ -206,17 +223,19 @@ class Web:
 
     # Answers
 
-    def body(self, page: int) -> bytes:
-        """The bytes of a page, before any content encoding."""
+    def body(self, page: int, at: float = 0.0) -> bytes:
+        """The bytes of a page, before any content encoding; of a web that changes: at a time."""
         body = self.pages.body(page)
+        if self.changing is not None:
+            body = self.changing.dressed(page, body, at)
         if not self.played:
             return body
         played = self.played.get(int(self.scene.site[page]))
         return body if played is None else played.dressed(body)
 
-    def digest(self, page: int) -> str:
+    def digest(self, page: int, at: float = 0.0) -> str:
         """SHA-1 of a page's bytes, in hexadecimal."""
-        return hashlib.sha1(self.body(page), usedforsecurity=False).hexdigest()
+        return hashlib.sha1(self.body(page, at), usedforsecurity=False).hexdigest()
 
     def answer(self, site: int, path: bytes, asked: Asked = _ASKED) -> Answer:
         """What a site answers for a path, under the name that was asked."""
@@ -230,15 +249,36 @@ class Web:
     def _usual_answer(self, site: int, path: bytes, asked: Asked) -> Answer:
         """What a site answers that plays nothing."""
         page = self._paths.page(site, path)
-        answer = self._page_answer(page, asked) if page >= 0 else self._other_answer(site, path)
+        if page >= 0:
+            answer = self._page_answer(page, asked) if self.changing is None else self._versioned(page, asked)
+        else:
+            answer = self._other_answer(site, path, asked)
         if self._cookie[site] and not asked.cookie:
             cookie = b"Set-Cookie: session=%x; Path=/; HttpOnly\r\n" % (site * 2654435761 % 2**32)
             answer = answer._replace(headers=answer.headers + cookie)
         return answer
 
+    def _versioned(self, page: int, asked: Asked) -> Answer:
+        """A page of a web that changes: it may not be there, and the client may have it."""
+        changing = self.changing
+        assert changing is not None
+        refusal = changing.refusal(page, asked.at)
+        if refusal is not None:
+            return refusal
+        found = changing.validators(page, asked.at)
+        if found is None:
+            return self._page_answer(page, asked)
+        if self._special[page] & COMPRESSED:
+            found = found.weak()  # one for all encodings
+        known = changing.unchanged(found, asked)
+        if known is not None:
+            return known
+        answer = self._page_answer(page, asked)
+        return answer._replace(headers=answer.headers + found.headers(changing.world.epoch))
+
     def _page_answer(self, page: int, asked: Asked) -> Answer:
         special = self._special[page]
-        body = self.body(page)
+        body = self.body(page, asked.at)
         wait = self._latency[page] if self._latency else 0.0
         if not special:
             return Answer(200, "page", HTML, body, Delivery.WHOLE, wait)
@@ -257,9 +297,11 @@ class Web:
             return b"Content-Type: text/html\r\n"
         return b"Content-Type: text/html; charset=%b\r\n" % charset.encode()
 
-    def _other_answer(self, site: int, path: bytes) -> Answer:
+    def _other_answer(self, site: int, path: bytes, asked: Asked) -> Answer:
         """Everything that is no page of the graph."""
-        known = self.crawling.answer(site, path)
+        known = self.crawling.answer(site, path, asked.at)
+        if known is None and self.changing is not None:
+            known = self.changing.announcement(site, path, asked)
         if known is None and self.assets is not None:
             known = self.assets.answer(site, path)
         if known is not None:
@@ -299,6 +341,14 @@ class Web:
             b'<!DOCTYPE html>\n<html lang="es"><head><meta charset="utf-8"><title>%b of site %d</title></head>\n'
             b"<body><h1>%b</h1><p>Only the sitemap knows this page of site %d.</p></body></html>\n"
         ) % (name, site, name, site)
+
+
+def _topics_of(graph: Graph, options: Options, seed: int) -> TopicWords | None:
+    if not options.topic_words:
+        return None
+    count = options.topic_words
+    topics = draw_topics(graph.parent, graph.depth, count=count, seed=seed)
+    return TopicWords(topics, count, seed)
 
 
 def _port(port: int | None, usual: int) -> str:

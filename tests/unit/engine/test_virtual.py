@@ -50,8 +50,7 @@ from weft.testbed.options import PLAIN
 from weft.testbed.web import Web
 from weft.urls import UrlRules
 
-PAGES = 5000
-RERANK = 400
+RERANKINGS = 12  # in a crawl
 CONNECTIONS, WAIT = 8, 3.0
 WITHOUT_ORACLE = [name for name in ordering_names() if not ordering_named(name).needs]
 
@@ -144,14 +143,14 @@ def crawl(folder: Path, web: Web, ordering: Ordering, latency: np.ndarray[Any, n
             ordering=ordering,
             politeness=politeness,
             selection=Selection(
-                scope="all", robots="ignore", max_depth=1000, max_depth_dynamic=1000, max_site_pages=PAGES
+                scope="all", robots="ignore", max_depth=1000, max_depth_dynamic=1000, max_site_pages=web.graph.pages
             ),
             retries=Retries(),
             overrides=Overrides(),
             rules=UrlRules(),
             agent="weft",
             secret=bytes(16),
-            reranking=Reranking(pages=RERANK),
+            reranking=Reranking(pages=web.graph.pages // RERANKINGS),
             seed=5,
             capacity=1 << 14,
         ),
@@ -205,10 +204,11 @@ def crawl(folder: Path, web: Web, ordering: Ordering, latency: np.ndarray[Any, n
     return [int(event.outcome.page.body) for event in events if isinstance(event, Fetched)]
 
 
-@pytest.fixture(scope="module")
-def web() -> Web:
+@pytest.fixture(scope="module", params=[1250, pytest.param(5000, marks=pytest.mark.soak)])
+def web(request: pytest.FixtureRequest) -> Web:
     """A web whose sites share neither addresses nor domains."""
-    return make_web(PLAIN, sites=60, pages=PAGES, largest=1500, seed=4)
+    pages: int = request.param
+    return make_web(PLAIN, sites=60, pages=pages, largest=pages * 3 // 10, seed=4)
 
 
 @pytest.mark.parametrize("ordering", [*WITHOUT_ORACLE, "fewest"])
@@ -216,13 +216,14 @@ def test_order__of_the_loop_is_that_of_the_simulator(tmp_path: Path, web: Web, o
     """With eight connections, two pages a visit and waits between visits."""
     chosen = Fewest() if ordering == "fewest" else ordering_named(ordering)
     rng = np.random.default_rng(2)
-    latency = rng.uniform(0.05, 1.5, PAGES).astype(np.float32)
-    sites = web.graph.sites
-    times = PageTimes(latency, np.zeros(PAGES, np.float32), np.ones(sites, np.float32))
-    conditions = Conditions(connections=CONNECTIONS, wait=WAIT, per_visit=2, kept_latency=1.0, rerank=RERANK, seed=5)
+    pages, sites = web.graph.pages, web.graph.sites
+    latency = rng.uniform(0.05, 1.5, pages).astype(np.float32)
+    times = PageTimes(latency, np.zeros(pages, np.float32), np.ones(sites, np.float32))
+    rerank = pages // RERANKINGS
+    conditions = Conditions(connections=CONNECTIONS, wait=WAIT, per_visit=2, kept_latency=1.0, rerank=rerank, seed=5)
     simulated = simulate(web.graph, chosen, conditions, times=times).order.tolist()
     live = crawl(tmp_path, web, chosen, latency)
-    assert len(simulated) == PAGES
+    assert len(simulated) == pages
     parted = next((at for at, (one, other) in enumerate(zip(live, simulated, strict=False)) if one != other), None)
     assert parted is None, (parted, live[parted : parted + 5], simulated[parted : parted + 5])
-    assert len(live) == PAGES
+    assert len(live) == pages

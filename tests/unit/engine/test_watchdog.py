@@ -73,6 +73,7 @@ class Kennel:
         self.over = True
         self.crew: ScriptedCrew | None = None
         self.signs: dict[int, float] = {}
+        self.waited = 0.0  # seconds for which any worker was kept waiting for a processor
         self.said: list[str] = []
         self.started: list[tuple[int, float]] = []  # who, when
         self.processes: list[subprocess.Popen[bytes]] = []
@@ -101,6 +102,7 @@ class Kennel:
             on_restart=self.restarts.append,
             is_over=lambda: self.over,
             crew=self.crew,
+            waited=lambda _pid: self.waited,
         )
         return self.dog
 
@@ -204,6 +206,23 @@ def test_worker__without_a_sign_of_life_is_killed_and_started_again(kennel: Kenn
         "worker 0 shows no sign of life for 60 s",
         "worker 0 died by signal 9 (no sign of life for 60 s); it is started again from its last commit",
     ]
+
+
+def test_worker__that_does_not_come_to_run_is_waited_for(kennel: Kennel) -> None:
+    """Beside programs that take all processors a worker gives no sign either: it is told of once, and not killed. When
+    it has the processors and gives no sign still, it hangs.
+    """
+    kennel.make([HANGS, GOOD], hung_after=60.0)
+
+    def starve() -> None:
+        if kennel.clock.now() < 1500.0:
+            kennel.waited += 9.0
+
+    kennel.run(step=10.0, on_tick=starve)
+    starved = "worker 0 does not come to run: other programs have the processors"
+    assert kennel.said.count(starved) == 1
+    assert [restart.cause for restart in kennel.restarts] == ["no sign of life for 60 s"]
+    assert kennel.started[1][1] == pytest.approx(1000.0 + 60.0 + 450.0, abs=25.0)
 
 
 def test_worker__whose_signs_stop_is_hung_from_the_last_one_on(kennel: Kennel) -> None:

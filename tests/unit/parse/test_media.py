@@ -33,8 +33,8 @@ def test_plain_type__is_the_type_alone(declared: str, plain: str) -> None:
 @pytest.mark.parametrize(
     ("declared", "body", "expected"),
     [
-        ("text/html", b"%PDF-1.4", "text/html"),
-        ("image/png", HTML, "image/png"),
+        ("text/html", b"%PDF-1.4", "application/pdf"),
+        ("image/png", HTML, "text/html"),
         ("Text/HTML; charset=x", b"", "text/html"),
         ("", HTML, "text/html"),
         ("html", HTML, "text/html"),
@@ -62,7 +62,7 @@ def test_plain_type__is_the_type_alone(declared: str, plain: str) -> None:
         ("", b"<?xml version='1.0'?><rss>", "application/rss+xml"),
         ("", "<?xml version='1.0'?><rss>".encode("utf-16"), "application/rss+xml"),
         ("", b"<?xml version='1.0'?><other>", "text/xml"),
-        ("application/rss+xml", HTML, "application/rss+xml"),
+        ("application/rss+xml", HTML, "text/html"),
     ],
 )
 def test_type__is_declared_or_seen(declared: str, body: bytes, expected: str) -> None:

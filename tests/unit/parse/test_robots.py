@@ -98,17 +98,22 @@ PATHS = st.lists(st.sampled_from(["/", "a", "b", "$", "*", "index.html", "?"]), 
 RULES = st.lists(st.tuples(st.booleans(), PATTERNS), max_size=8)
 
 
-@settings(max_examples=1000, deadline=None)
-@given(RULES, PATHS)
-def test_matcher__agrees_with_a_literal_one(rules: list[tuple[bool, str]], path: str) -> None:
+@pytest.mark.parametrize("examples", [300, pytest.param(3000, marks=pytest.mark.soak)])
+def test_matcher__agrees_with_a_literal_one(examples: int) -> None:
     """The index gives the same answers as trying every rule character by character."""
-    lines = [f"{'Allow' if allow else 'Disallow'}: {pattern}" for allow, pattern in rules]
-    robots = parse_robots("\n".join(["User-agent: *", *lines]).encode(), "weft")
-    assert robots.allows(path) is slow_allows(rules, path)
-    verdict = robots.verdict(path)
-    assert verdict.allowed is slow_allows(rules, path)
-    if verdict.rule is not None and verdict.line is not None:
-        assert lines[verdict.line - 2] == verdict.rule
+
+    @settings(max_examples=examples)
+    @given(RULES, PATHS)
+    def every(rules: list[tuple[bool, str]], path: str) -> None:
+        lines = [f"{'Allow' if allow else 'Disallow'}: {pattern}" for allow, pattern in rules]
+        robots = parse_robots("\n".join(["User-agent: *", *lines]).encode(), "weft")
+        assert robots.allows(path) is slow_allows(rules, path)
+        verdict = robots.verdict(path)
+        assert verdict.allowed is slow_allows(rules, path)
+        if verdict.rule is not None and verdict.line is not None:
+            assert lines[verdict.line - 2] == verdict.rule
+
+    every()
 
 
 @settings(max_examples=500, deadline=None)

@@ -52,19 +52,24 @@ PATHS = [
 ]
 
 
-@settings(max_examples=1500, deadline=None)
-@given(FILES, st.sampled_from(["weft", "other", ""]))
-@example(b"sitemaphttps x\nsitemap HTTP:\nsitemap:", "weft")
-def test_both_ways__read_the_same(body: bytes, agent: str) -> None:
+@pytest.mark.parametrize("examples", [300, pytest.param(3000, marks=pytest.mark.soak)])
+def test_both_ways__read_the_same(examples: int) -> None:
     """Rules, lines, delays and sitemaps, and every verdict."""
-    small, large = parse_robots(body, agent), parse_large(body, agent)
-    assert isinstance(large.rules, LargeRules)
-    assert not isinstance(small.rules, LargeRules)
-    assert tuple(large.rules) == small.rules
-    assert (large.crawl_delay, large.sitemaps) == (small.crawl_delay, small.sitemaps)
-    for path in PATHS:
-        assert large.verdict(path) == small.verdict(path)
-        assert large.allows(path) is small.allows(path)
+
+    @settings(max_examples=examples)
+    @given(FILES, st.sampled_from(["weft", "other", ""]))
+    @example(b"sitemaphttps x\nsitemap HTTP:\nsitemap:", "weft")
+    def every(body: bytes, agent: str) -> None:
+        small, large = parse_robots(body, agent), parse_large(body, agent)
+        assert isinstance(large.rules, LargeRules)
+        assert not isinstance(small.rules, LargeRules)
+        assert tuple(large.rules) == small.rules
+        assert (large.crawl_delay, large.sitemaps) == (small.crawl_delay, small.sitemaps)
+        for path in PATHS:
+            assert large.verdict(path) == small.verdict(path)
+            assert large.allows(path) is small.allows(path)
+
+    every()
 
 
 def test_large_file__is_read_by_compiled_code_and_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,6 +110,12 @@ class Ledger:
         below = (name for name in names if name.endswith(domain) or ":" in name)
         return sum(1 for name in below if registered_domain(name) == domain and name.removeprefix("www.") != domain)
 
+    def doorways(self, domain: str) -> int:
+        """Sites known of a domain that look as others of it."""
+        names = [name for name in self.names if registered_domain(name) == domain]
+        memories = (self.memory(name) for name in names)
+        return sum(1 for memory in memories if memory is not None and memory.doorway)
+
     def robots(self, site: str, scheme: str) -> RobotsRecord | None:
         """The robots.txt that was had of a site."""
         numbers, content, place = self._numbers(site), self._shelved(site), self._shelved_site(site)

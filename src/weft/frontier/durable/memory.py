@@ -67,6 +67,8 @@ class SiteMemory(msgspec.Struct, omit_defaults=True):
     denied_at: float = 0.0  # wall time when there was no such name; 0: nobody said so
     copies: int = 0  # pages that are copies of others
     share: float = 0.0  # of these among the last hundred, about
+    families: dict[str, int] = {}  # of URLs that differ in numbers alone: those in a row that came to nothing new
+    doorway: bool = False  # it looks as others of its domain, which has any name
     network: str = ""  # where it waited for a place, for who asks why it is not visited
 
     def left(self, wall: float) -> float:

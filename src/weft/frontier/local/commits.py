@@ -232,6 +232,7 @@ class Commits:
                 domain_of=past.domains.__getitem__,
             )
         )
+        parts.discovery.wildcards.doorways.update(parts.sites.doorways)
 
     def _check_secret(self, past: Past) -> None:
         """Are the keys in the log made with our secret? Another one would have every page fetched again."""

@@ -32,6 +32,8 @@ from weft.parse.links import Link, PageLinks
 from weft.parse.media import type_by_name
 from weft.urls import PLAIN_RULES, UrlRules, fingerprint, normal_form, origin_of, registered_domain, site_of
 
+MOST_STOPPED = 1_000  # sites of which it is told why they are followed no further
+_OF_DOMAIN = (Reason.DOMAIN_SITES, Reason.WILDCARD)
 _LONGEST_WRITTEN = 65_536  # characters of a link as written, which is brought to normal form
 # Another page may lead there by another way, or later.
 _NOT_FOR_EVER = frozenset((Reason.DEPTH, Reason.CHAIN, Reason.PAGE_SITES, Reason.DNS_NOT_FOUND))
@@ -96,6 +98,7 @@ class Discovery:
         self.refused: Counter[Reason] = Counter()  # by any rule, over all runs
         self.on_refused: Callable[[Entry, Reason, Special | None], None] | None = None  # told of pages whose turn had
         # come, and of what applications of other workers asked for
+        self.stopped: dict[str, str] = {}  # sites and domains that are followed no further, and why; some of them
         self.unwanted: dict[str, int] = {}  # links refused by their file name, by the media type that it says
 
     def __repr__(self) -> str:
@@ -113,6 +116,11 @@ class Discovery:
         """Tell the application that something is refused, where there is one."""
         if self.on_refused is not None:
             self.on_refused(entry, reason, special)
+
+    def note_stopped(self, name: str, reason: Reason) -> None:
+        """A site, or a domain, is past a threshold: it keeps what it has, and is followed no further."""
+        if name not in self.stopped and len(self.stopped) < MOST_STOPPED:
+            self.stopped[name] = reason.value
 
     def look_again(self) -> None:
         """Links that were followed before are looked at anew: what they led to may have been forgotten since."""
@@ -372,11 +380,14 @@ class Discovery:
             new_site=True,
             sites=len(self._sites.names) < self._sites.room,
             domain_sites=sites,
-            wild=kind != Kind.SEED and self.wildcards.is_wild(group, sites),
+            wild=kind != Kind.SEED and self.wildcards.is_wild(name, group, sites),
+            doorways=self.wildcards.doorways[group] if self.wildcards.doorways else 0,
             page_sites=len(strangers) if led and name not in strangers else 0,
         )
         found = Candidate(url=url, site=name, kind=kind, depth=depth, steps=self._steps, room=room)
         reason = first_refusal(NEW_SITE, self._scope, found)
+        if reason in _OF_DOMAIN:
+            self.note_stopped(group, reason)
         if led and reason is None:
             strangers.add(name)
         return reason
@@ -406,4 +417,6 @@ class Discovery:
                 self._note(target, url)
                 reason = Reason.FRONTIER_FULL if page == FULL else Reason.SITE_PAGES
                 self.refused[reason] += 1
+                if page != FULL:
+                    self.note_stopped(self._sites.names[site], reason)
         return reason

@@ -16,12 +16,24 @@ from weft.frontier.local.departures import Departures
 from weft.frontier.local.errands import Errands
 from weft.frontier.local.parts import Parts
 from weft.frontier.local.shelving import Shelving
-from weft.frontier.shared.contract import Begun, Found, Gain, Message, Notice, Orders, Report, RobotsBrought
+from weft.frontier.shared.contract import (
+    ALL_AT_ONCE,
+    SEEDS_FIRST,
+    Begun,
+    Found,
+    Gain,
+    Message,
+    Notice,
+    Orders,
+    Report,
+    RobotsBrought,
+)
 from weft.frontier.special import ORDINARY, decode
 from weft.model import Kind, SiteNumber
 from weft.urls import registered_domain, site_of
 
 _NOTICES_IN_A_BIT = 64  # of other workers, that are taken in at once
+_LONG_REST = 900.0  # seconds: a site that must be left alone for longer keeps no phase from its end
 _NOT_HERE = SiteNumber(-1)
 
 
@@ -34,6 +46,7 @@ class Exchanges:
         self._clock = parts.clock
         self.mail = Correspondence()
         self._second_pass = 0
+        self._phase = ALL_AT_ONCE
         self._arrivals = Arrivals(
             clock=parts.clock,
             longest=parts.terms.retries.longest,
@@ -98,6 +111,16 @@ class Exchanges:
         return schedule.busy == 0 and (parts.pace.exhausted or schedule.stalled) and not parts.holdings.unsent
 
     @property
+    def resting(self) -> bool:
+        """While seeds come first: is there nothing to fetch but what waits for a time of its own?"""
+        parts = self._parts
+        if self._phase != SEEDS_FIRST or parts.pace.exhausted or parts.pace.paused:
+            return False
+        if (self.shelving is not None and self.shelving.work) or parts.holdings.unsent:
+            return False
+        return parts.schedule.rests(self._clock.now() + _LONG_REST)
+
+    @property
     def starved(self) -> bool:
         """Is there something to fetch, and no leave to?"""
         left = not self._parts.schedule.stalled or (self.shelving is not None and self.shelving.work)
@@ -128,6 +151,7 @@ class Exchanges:
             wants=0 if pace.exhausted else wants,
             idle=self.idle and not self.mail.unwritten,
             starved=self.starved,
+            resting=self.resting and not self.mail.unwritten,
             aside=self.aside,
             hungry=hungry,
             pending=self.pending,
@@ -158,6 +182,7 @@ class Exchanges:
         for address in orders.taken_already:
             self._departures.move_to(address)
         schedule.lend([(address, now + wait) for address, wait in orders.lent], orders.recalled, now)
+        self._phase = orders.phase
         if orders.second_pass > self._second_pass:
             self._second_pass = orders.second_pass
             schedule.second_pass(now)

@@ -22,10 +22,12 @@ from weft.frontier.local.parts import Note, Terms, make_parts
 from weft.frontier.local.site import Site
 from weft.frontier.local.visit import Visit
 from weft.frontier.rules import TURN, Waiting, first_refusal
+from weft.frontier.traps import family_of
 from weft.model import FIRST_REQUISITE, NO_ID, Kind, PageNumber, Reason, Turn
 from weft.urls import fingerprint, normal_form, target_of
 
 _MOST_REFUSALS = 500  # in one go, so that a long queue of forbidden pages does not stop the loop
+_OF_SITE = (Reason.SITE_HOSTILE, Reason.SITE_DUPLICATES, Reason.BARREN)  # rules that look at a site's other pages
 _LONGEST_REFUSING = 0.005  # seconds, for the same
 
 
@@ -57,6 +59,7 @@ class LocalFrontier:
         self.ranking = parts.ranking
         self.schedule = parts.schedule
         self.discovery = parts.discovery
+        self.apologies = parts.apologies
         self.robots = parts.robots
         self.redirects = parts.redirects
         self.specials = parts.specials
@@ -116,6 +119,7 @@ class LocalFrontier:
 
     def enter(self, visit: Visit, address: str) -> bool:
         """The site's address is known: may the connection be opened? If not, the visit is over before it began."""
+        self.ranking.located(visit.site.number, address)
         return self.schedule.enter(visit, address, self._clock.now())
 
     def answered(self, visit: Visit) -> None:
@@ -219,7 +223,7 @@ class LocalFrontier:
         that a rule could look at but a robots.txt, which is asked without a word to the others.
         """
         robots = self.robots.of(site, "https" if url[4] == "s" else "http")
-        blank = not (site.strikes or site.copies or self.scope.blacklist.rules)
+        blank = not (site.strikes or site.copies or site.families or self.scope.blacklist.rules)
         if blank and (robots is None or not robots.rules or robots.allows(target_of(url))):
             return None
         page = Waiting(
@@ -230,6 +234,7 @@ class LocalFrontier:
             strikes=site.strikes,
             copies=site.copies,
             share=site.share,
+            barren=site.families.get(family_of(url), 0) if site.families else 0,
         )
         return first_refusal(TURN, self.scope, page)
 
@@ -293,6 +298,8 @@ class LocalFrontier:
 
     def _refuse(self, page: PageNumber, reason: Reason) -> None:
         """A page whose turn had come is not fetched, by a rule."""
+        if reason in _OF_SITE:
+            self.discovery.note_stopped(self.sites.names[self.pages.log.entry(page).site], reason)
         self._refuse_all([page], reason)
 
     def _refuse_all(self, pages: list[PageNumber], reason: Reason) -> None:

@@ -19,6 +19,7 @@ from weft.clock import Clock
 from weft.frontier.durable.log import FrontierLog
 from weft.frontier.durable.pauses import Pauses
 from weft.frontier.keyed import Keyed
+from weft.frontier.local.apologies import Apologies
 from weft.frontier.local.bounds import Bound
 from weft.frontier.local.discovery import Discovery
 from weft.frontier.local.holdings import Holdings
@@ -44,6 +45,7 @@ from weft.model import UrlId
 from weft.ordering import Ordering, Scored
 from weft.ordering.heaps import TwoLevelHeap
 from weft.ordering.reranking import Reranking
+from weft.ordering.weights import LinkWeights
 from weft.urls import UrlRules
 
 CAPACITY = 1 << 27  # pages that a worker can know at a time
@@ -65,6 +67,8 @@ class Terms:
     agent: str  # the product token that robots.txt files may name
     secret: bytes  # under which URLs are hashed
     reranking: Reranking = Reranking()
+    weights: LinkWeights = LinkWeights()
+    size_copies: bool = True  # do copies count in the size of a site?
     oracle: Oracle | None = None
     seed: int = 0  # of chance
     capacity: int = CAPACITY
@@ -88,6 +92,7 @@ class Parts:
     specials: Specials
     schedule: Schedule
     discovery: Discovery
+    apologies: Apologies
     robots: RobotsFiles
     redirects: Redirects
     undoing: Undoing
@@ -100,7 +105,12 @@ def make_parts(terms: Terms, path: Path, clock: Clock, note: Note) -> Parts:
     ordering, politeness = terms.ordering, terms.politeness
     numbers, most_sites = (0, terms.capacity >> 3) if terms.bound is None else (_NUMBERS, _SITES)
     heaps = TwoLevelHeap(
-        pages=terms.capacity, sites=most_sites, scored=ordering.scored, by_size=ordering.by_size, numbers=numbers
+        pages=terms.capacity,
+        sites=most_sites,
+        scored=ordering.scored,
+        by_size=ordering.by_size,
+        numbers=numbers,
+        but_copies=not terms.size_copies,
     )
     keyed = Keyed(terms.secret)
     seen = Seen(terms.capacity, most_sites, heaps, keyed, numbers)
@@ -121,6 +131,8 @@ def make_parts(terms: Terms, path: Path, clock: Clock, note: Note) -> Parts:
             seed=terms.seed,
             holdings=holdings,
             out_of_reach=sites.out_of_reach,
+            weights=terms.weights,
+            names=lambda: sites.names,
         )
     specials = Specials()
     names = Names(clock=clock, sites=sites, pages=pages, recheck=terms.retries.name_recheck)
@@ -160,6 +172,7 @@ def make_parts(terms: Terms, path: Path, clock: Clock, note: Note) -> Parts:
         specials=specials,
         schedule=schedule,
         discovery=discovery,
+        apologies=Apologies(scope, sites, discovery.wildcards),
         robots=robots,
         redirects=Redirects(pages=pages, sites=sites, discovery=discovery, holdings=holdings, ranking=ranking),
         undoing=Undoing(clock=clock, politeness=politeness, sites=sites, schedule=schedule, pages=pages),

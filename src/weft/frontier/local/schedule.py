@@ -85,11 +85,17 @@ class Schedule:
     @property
     def stalled(self) -> bool:
         """Will nothing happen by itself?"""
-        if self.busy or self.ready or self._errands or self._due.waiting or self._held or self._parked():
+        return not self._due.waiting and self.rests(NEVER)
+
+    def rests(self, until: float) -> bool:
+        """Is there nothing to fetch, but pages that are due at a time and sites that must be left alone until then, or
+        longer?
+        """
+        if self.busy or self.ready or self._errands or self._held or self._parked() or self._names.asking:
             return False
-        if self._names.asking:
-            return False
-        return not any(timer.what is What.SITE and self._has_work(timer.site) for timer in self._timers)
+        return not any(
+            timer.what is What.SITE and timer.at < until and self._has_work(timer.site) for timer in self._timers
+        )
 
     def _has_work(self, number: SiteNumber) -> bool:
         """Is there something to visit a site for? The end of a rest changes nothing where there is not."""

@@ -7,7 +7,7 @@ import msgspec
 from weft.fetch.cookies import Jar
 from weft.frontier.durable.memory import SiteMemory, decoded
 from weft.frontier.overrides import SiteSettings
-from weft.model import SiteNumber
+from weft.model import SiteNumber, Turn
 from weft.parse.robots import Robots
 from weft.urls import host_of, registered_domain
 
@@ -23,8 +23,10 @@ class Site:
         "crawl_delay",
         "denied_at",
         "domain",
+        "doorway",
         "errands",
         "failures",
+        "families",
         "fetched",
         "held",
         "host",
@@ -40,6 +42,7 @@ class Site:
         "set_aside",
         "settings",
         "share",
+        "signs",
         "strikes",
         "tls",
         "took",
@@ -64,6 +67,9 @@ class Site:
         self.strikes = 0  # pages that harmed who read them
         self.copies = 0  # pages that are copies of others
         self.share = 0.0  # of these among the last hundred, about
+        self.families: dict[str, int] = {}  # of URLs: those in a row that came to nothing new
+        self.doorway = False  # it looks as others of its domain, which has any name
+        self.signs: Signs | None = None  # what its pages look like, once it has some
         self.held = False  # its robots.txt is being fetched from another site
         self.set_aside = False
         self.second_chance = False
@@ -95,6 +101,8 @@ class Site:
                 self.denied_at,
                 self.copies,
                 self.share,
+                self.families,
+                self.doorway,
                 self.network,
             )
         )
@@ -118,11 +126,27 @@ class Site:
         self.failures = memory.failures
         self.strikes = memory.strikes
         self.copies, self.share = memory.copies, memory.share
+        self.families, self.doorway = memory.families, memory.doorway
         self.set_aside = memory.set_aside
         self.second_chance = memory.second_chance
         self.tls = memory.tls
         self.jar = Jar(memory.cookies)
         self.jar.changed = bool(memory.cookies)  # they may come from another worker's log
+
+
+class Signs:
+    """What the last pages of a site look like, and what it says of a URL that cannot exist. It is lost with the
+    process, and found out again.
+    """
+
+    __slots__ = ("alike", "apology", "links", "shown", "size", "unsure")
+
+    def __init__(self) -> None:
+        self.links = self.size = -1  # of the last page
+        self.alike = 0  # pages that looked as the one before, less those that did not
+        self.unsure = ""  # a URL beside which one is to be asked for that cannot exist
+        self.apology: frozenset[str] | None = None  # the words of what it says of such a one; empty: it says 404
+        self.shown: tuple[Turn, frozenset[str]] | None = None  # a page to ask for as a browser would, and its words
 
 
 class Errand(msgspec.Struct, frozen=True):

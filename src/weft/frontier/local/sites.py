@@ -16,16 +16,19 @@ from weft.compiled import reserve
 from weft.errors import WeftError
 from weft.frontier.durable.memory import ASK_AGAIN, decoded
 from weft.frontier.durable.records import Commit
+from weft.frontier.local.alike import Alike
 from weft.frontier.local.holdings import Holdings
 from weft.frontier.local.seen import Seen
 from weft.frontier.local.site import Site
 from weft.frontier.scope import Scope
 from weft.frontier.shared.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE
+from weft.frontier.traps import family_of
 from weft.model import SiteNumber
-from weft.ordering.heaps import TwoLevelHeap, add_sites
+from weft.ordering.heaps import TwoLevelHeap, add_sites, note_copies
 from weft.urls import registered_domain
 
 _RECENT = 100  # pages of a site over which copies are counted, about
+_MOST_FAMILIES = 200  # of a site, of which it is remembered how they came to nothing
 _ANSWERED = 64  # sites that were reached in the run before, of which some are remembered
 
 
@@ -58,8 +61,11 @@ class Sites:
         # Whether a link of a kind and depth to one of these is refused.
         self.leads_nowhere: Callable[[SiteNumber, int, int], bool] = lambda _number, _kind, _depth: True
         self._answered: list[SiteNumber] = []
+        self.doorways: list[str] = []  # of the run before: the domain of each site that is one
         self.asked: dict[str, float] = {}  # pauses that are not in the log: by name, until which wall time
         self.wall_offset = 0.0
+        self._alike = Alike()
+        self._near: Counter[int] = Counter()  # by number: near-duplicates, where copies do not count in a site's size
         self._listed = reserve(self.room, np.uint8)  # by number: the list that it was last reported to be in
         # Since the last commit.
         self.changed: set[SiteNumber] = set()  # what is remembered of these
@@ -176,13 +182,36 @@ class Sites:
         site.strikes += 1
         self.changed.add(site.number)
 
-    def note_content(self, site: Site, *, copy: bool) -> None:
-        """A page of a site was stored, or is the copy of one that was; where all are, the site is left alone."""
+    def note_content(self, site: Site, url: str, *, copy: bool, thin: bool, simhash: int | None = None) -> None:
+        """A page of a site was stored, or is the copy of one that was; where all are, the site is left alone. A thin
+        one leads nowhere, and says next to nothing. Where copies do not count in a site's size, pages whose texts are
+        like those of others there do not either.
+        """
         if copy:
             site.copies += 1
         if copy or site.share:
-            site.share += ((1.0 if copy else 0.0) - site.share) / _RECENT
+            site.share += ((1.0 if copy else 0.0) - site.share) / min(_RECENT, site.fetched + 1)
             self.changed.add(site.number)
+        if self._heaps.but_copies:
+            if simhash is not None and self._alike.repeats(site.number, simhash) and not copy:
+                self._near[site.number] += 1
+            if copies := site.copies + self._near[site.number]:
+                note_copies(self._heaps.arrays, site.number, site.fetched, copies)
+        if copy or thin or site.families:
+            self.note_worth(site, url, barren=copy or thin)
+
+    def note_worth(self, site: Site, url: str, *, barren: bool) -> None:
+        """A URL of a site came to something new, or to nothing: where all that differ from it in numbers alone do, the
+        others of these are left alone.
+        """
+        family, families = family_of(url), site.families
+        if barren and (family in families or len(families) < _MOST_FAMILIES):
+            families[family] = families.get(family, 0) + 1
+        elif not barren and family in families:
+            del families[family]
+        else:
+            return
+        self.changed.add(site.number)
 
     def leave(self, number: SiteNumber) -> None:
         """A site goes to another worker: its number stands for it no more."""
@@ -272,6 +301,10 @@ class Sites:
                 self._out_of_reach.add(number)
             elif memory.fetched and len(self._answered) < _ANSWERED:
                 self._answered.append(SiteNumber(number))
+            if self._heaps.but_copies and memory.copies:
+                note_copies(self._heaps.arrays, number, memory.fetched, memory.copies)
+            if memory.doorway:
+                self.doorways.append(registered_domain(self.names[number]))
             if memory.denied_at > 0:
                 self.dead[SiteNumber(number)] = memory.denied_at
             next_visit = now + memory.left(wall)

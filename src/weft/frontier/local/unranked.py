@@ -31,6 +31,9 @@ class Unranked:
     def pass_over(self, site: int) -> None:
         """A site cannot be reached for now."""
 
+    def located(self, site: int, address: str) -> None:
+        """The address of a site is known."""
+
     def arrived(self, score: float | None, gain: float) -> None:
         """A link came to a page."""
 
