@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -46,14 +47,29 @@ def shared(shared_data: Path) -> Callable[[str], Path]:
     return find
 
 
+@pytest.fixture(scope="session", autouse=True)
+def beds_from_the_nursery() -> Iterator[None]:
+    """Testbeds start at once, where some test has one."""
+    if "weft.testbed.bed" not in sys.modules:
+        yield
+        return
+    from tests.nursery import quick_beds
+
+    with quick_beds():
+        yield
+
+
 def check_nothing_hidden(folder: Path, *, restarts: bool = False, faults: bool = False) -> None:
     """No crawl below a folder hides a restart of a worker, or a fault, that was not asked for."""
     for path in folder.rglob("frontier.db"):
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as base:
             found = base.execute("select worker, how, cause from restarts").fetchall()
         assert restarts or not found, f"workers of {path.parent} were started again: {found}"
-        told = path.parent / "log" / "faults.log"
+        log = path.parent / "log"
+        told = log / "faults.log"
         assert faults or not told.exists(), f"something failed inside {path.parent}: {told.read_text('utf-8')}"
+        said = (log / "messages.log").read_text("utf-8") if (log / "messages.log").exists() else ""
+        assert "is compiled in the middle" not in said, f"{path.parent}: add to weft.warming what was compiled: {said}"
 
 
 @pytest.fixture(scope="session", autouse=True)

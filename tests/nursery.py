@@ -1,14 +1,15 @@
 """Processes that start at once, for tests whose point is not how they start: `python -m tests.nursery` loads what a
-worker or a crawl needs, and forks. Loading takes more than a second of a core, and a worker of a small web works for
-less.
+worker, a crawl or a testbed needs, and forks. Loading takes more than a second of a core, and a worker of a small web
+works for less.
 
-In: the command of a worker, as the watchdog gives it, or `weft` and its arguments. Out: a process like any other, with
-the same arguments, its own session and its own output. It ends with the nursery, which ends with the tests. A command
-has a nursery of its own for its workers, which ends with the command, as its workers do.
+In: the command of a worker, as the watchdog gives it, that of a testbed, or `weft` and its arguments. Out: a process
+like any other, with the same arguments, its own session, its own input and output. It ends with the nursery, which ends
+with the tests. A command has a nursery of its own for its workers, which ends with the command, as its workers do.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import gc
 import json
@@ -18,9 +19,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +32,7 @@ from unittest import mock
 
 from weft import app
 from weft.processes import die_with_parent
+from weft.testbed import bed
 
 _LONGEST = 1 << 16  # bytes of a request
 _NAME = 15  # Linux's number for "call me this"
@@ -37,11 +40,19 @@ NURSERY, WORKER = "weft.nursery", "weft.work"  # what processes are called that 
 
 
 class Nursed:
-    """A worker from the nursery, in the words of `subprocess.Popen`."""
+    """A process from the nursery, in the words of `subprocess.Popen`."""
 
-    def __init__(self, pid: int, ended: int, stderr: IO[bytes] | None) -> None:
+    def __init__(
+        self,
+        pid: int,
+        ended: int,
+        *,
+        stdin: IO[bytes] | None = None,
+        stdout: IO[bytes] | None = None,
+        stderr: IO[bytes] | None = None,
+    ) -> None:
         self.pid = pid
-        self.stderr = stderr
+        self.stdin, self.stdout, self.stderr = stdin, stdout, stderr
         self.returncode: int | None = None
         self._ended = ended  # a pipe from which the exit code is read
 
@@ -82,31 +93,41 @@ class Nursery:
     def __init__(self, wishes: socket.socket, process: subprocess.Popen[bytes] | None = None) -> None:
         self._socket = wishes
         self._process = process  # for as long as it is asked
+        self._asking = threading.Lock()  # crawls may run in threads
 
     def popen(self, command: list[str], *, stderr: int | None = None, **_usual: Any) -> Nursed:
         """Start a worker: `python -m MODULE ARGUMENTS`."""
         heard, said = os.pipe() if stderr == subprocess.PIPE else (None, os.dup(2))
-        born = self._born(command, 1, said, {})
+        born = self._born(command, (0, 1, said), {})
         os.close(said)
-        return Nursed(*born, None if heard is None else os.fdopen(heard, "rb"))
+        return Nursed(*born, stderr=None if heard is None else os.fdopen(heard, "rb"))
+
+    def bed(self, command: list[str], **_usual: Any) -> Nursed:
+        """Start a testbed, which is spoken with by pipes."""
+        (asked, asks), (heard, said) = os.pipe(), os.pipe()
+        born = self._born(command, (asked, said, 2), {})
+        os.close(asked)
+        os.close(said)
+        return Nursed(*born, stdin=os.fdopen(asks, "wb"), stdout=os.fdopen(heard, "rb"))
 
     def command(
         self, command: list[str], output: IO[bytes], environment: Mapping[str, str] | None = None, folder: str = ""
     ) -> Nursed:
         """Start `python -m weft ARGUMENTS`, with the environment that is now, and here, unless others are given."""
         out = output.fileno()
-        return Nursed(*self._born(command, out, out, environment or os.environ, folder), None)
+        return Nursed(*self._born(command, (0, out, out), environment or os.environ, folder))
 
     def _born(
-        self, command: list[str], out: int, err: int, environment: Mapping[str, str], folder: str = ""
+        self, command: list[str], streams: tuple[int, int, int], environment: Mapping[str, str], folder: str = ""
     ) -> tuple[int, int]:
         """The number of a process that was forked, and where its exit code will be."""
         assert command[1] == "-m", command
         ended, ends = os.pipe()
         wish = json.dumps([command[2:], dict(environment), folder or str(Path.cwd())])
-        socket.send_fds(self._socket, [wish.encode()], [out, err, ends])
-        os.close(ends)
-        return int(self._socket.recv(_LONGEST)), ended
+        with self._asking:
+            socket.send_fds(self._socket, [wish.encode()], [*streams, ends])
+            os.close(ends)
+            return int(self._socket.recv(_LONGEST)), ended
 
 
 @cache
@@ -127,6 +148,18 @@ def quick_workers(given: Nursery | None = None) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def quick_beds() -> Iterator[None]:
+    """Testbeds that are started in this block come from the nursery."""
+
+    def popen(command: list[str], **usual: Any) -> Nursed:
+        return nursery().bed(command, **usual)
+
+    starting = SimpleNamespace(Popen=popen, PIPE=subprocess.PIPE, TimeoutExpired=subprocess.TimeoutExpired)
+    with mock.patch.object(bed, "subprocess", starting):
+        yield
+
+
 def main(wishes: socket.socket) -> Callable[[], int]:
     """Fork what is asked for until nobody is there to ask; returns in each child, with what it is to do."""
     mother = os.getpid()
@@ -141,16 +174,16 @@ def main(wishes: socket.socket) -> Callable[[], int]:
                 os.close(end)
                 os.close(handle)
                 continue
-            wish, given, _, _ = socket.recv_fds(wishes, _LONGEST, 3)
+            wish, given, _, _ = socket.recv_fds(wishes, _LONGEST, 4)
             if not wish:
                 return lambda: 0
-            *outputs, end = given
+            *streams, end = given
             there, comes = os.pipe()
             pid = os.fork()
             if not pid:
                 os.setsid()
-                for number, output in enumerate(outputs, 1):
-                    os.dup2(output, number)
+                for number, stream in enumerate(streams):
+                    os.dup2(stream, number)
                 for each in (there, comes, *given, *ends, *(other for _, other in ends.values())):
                     os.close(each)
                 wishes.close()
@@ -158,8 +191,8 @@ def main(wishes: socket.socket) -> Callable[[], int]:
             os.close(comes)
             os.read(there, 1)  # until it has a session of its own: whoever is told its number may stop it at once
             os.close(there)
-            for output in outputs:
-                os.close(output)
+            for stream in streams:
+                os.close(stream)
             ends[os.pidfd_open(pid)] = (pid, end)
             wishes.send(str(pid).encode())
 
@@ -173,6 +206,11 @@ def _be(mother: int, command: list[str], environment: dict[str, str], folder: st
         os.environ.update(environment)
         import_module("tests.confined.sitecustomize")  # as every Python does that starts in this environment
         return _crawl(mother, arguments)
+    if module == "weft.testbed":
+        os.chdir(folder)
+        with mock.patch.object(bed, "die_with_parent", lambda _tests, by: die_with_parent(mother, by)):
+            bed.child_main()
+        return 0
     _call_me(WORKER)
     *rest, out, number, _parent = arguments
     if module == "tests.doomed":
@@ -196,6 +234,16 @@ def _crawl(mother: int, arguments: list[str]) -> int:
     return 0
 
 
+def finish(code: int) -> None:
+    """End as Python does, but for taking everything down that was loaded: that copies the nursery's memory first."""
+    threading._shutdown()  # type: ignore[attr-defined]  # threads of pools are told to end, and waited for
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads it any more, or it was closed
+            stream.flush()
+    os._exit(code)
+
+
 def _call_me(name: str) -> None:
     """Have a name by which this process is known from outside."""
     ctypes.CDLL(None).prctl(_NAME, name.encode())
@@ -206,16 +254,22 @@ if __name__ == "__main__":
 
     from weft import work
     from weft.cli import main as weft
+    from weft.ordering import ordering_names
+    from weft.testbed.warm import warm
     from weft.warming import warm_crawl
 
     die_with_parent(int(sys.argv[2]))
     import_module("weft.cli.crawl")  # else each command would
+    ordering_names()  # looked for once
     warm_crawl()
+    warm()
     gc.collect()
     gc.freeze()
     try:
         code = main(socket.socket(fileno=int(sys.argv[1])))()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 0
     except Exception:  # noqa: BLE001  as Python does it
         traceback.print_exc()
         code = 1
-    sys.exit(code)
+    finish(code)

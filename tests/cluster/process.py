@@ -81,6 +81,7 @@ class Process:
     """One life of a worker, as a watchdog sees it: it can be asked whether it has ended, told to stop, and killed."""
 
     stderr = None
+    pid = 0
 
     def __init__(self, run: Run, machine: Machine) -> None:
         self._run = run

@@ -44,7 +44,7 @@ from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
 from weft.frontier.shared import contract
-from weft.frontier.shared.contract import Batch, Left
+from weft.frontier.shared.contract import ALL_AT_ONCE, SEEDS_FIRST, Batch, Left
 from weft.frontier.shared.opening import create_frontier
 from weft.frontier.shared.sqlite import SqliteFrontier
 from weft.frontier.shared.sqlite_file import FILE
@@ -56,6 +56,7 @@ LONGEST = 900.0  # seconds of virtual time
 _LOOK = 0.25  # seconds between two looks of the watchdog
 _USAGE = Usage(0.0, 0.0, 0.0, 0, 0)  # of the machine: what it really is would be asked for at every commit
 OFFSETS = (0.0, 0.4, -0.4, 3.0, -3.0, 40.0, -40.0, 3600.0, -3600.0)  # seconds by which a wall clock is wrong
+PHASES = 0.1
 ORDERINGS = ("breadth-first", "breadth-first", "opic", "larger-sites-first")
 
 
@@ -260,10 +261,7 @@ class Run:
         self.scheduler.at(self.time.now + pause, self._begin_again)
 
     def _begin_again(self) -> None:
-        state = self.shared().state()
-        if state.over:
-            self.over = True
-            return
+        state = self.shared().state()  # be it over: whoever was killed in its last moments has not put everything away
         try:
             self.begin(max(1, state.wanted))
         except KilledError:
@@ -277,7 +275,10 @@ class Run:
     def run(self) -> Result:
         """Let the seed happen."""
         (self.out / "hash.key").write_text(_key(self.seed), encoding="ascii")
-        create_frontier(self.out, by_size=self.settings.running.ordering == "larger-sites-first", seeds=self.web.seeds)
+        by_size = self.settings.running.ordering == "larger-sites-first"
+        # In a tenth of the runs the domains of the seeds come first.
+        phase = SEEDS_FIRST if random.Random(f"phases {self.seed}").random() < PHASES else ALL_AT_ONCE
+        create_frontier(self.out, by_size=by_size, seeds=self.web.seeds, phase=phase)
         with self._simulated():
             self._shared = WatchedShared(self.out / FILE, self.clock)
             self._shared.run = self

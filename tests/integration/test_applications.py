@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -208,24 +207,13 @@ def test_focused__follows_the_links_of_pages_that_match_and_keeps_no_others(plai
             page = number_of[url]
             if matches(page):
                 ahead += [web.url(int(target)) for target in web.graph.links_of(page)]
-    application = Focused(matches=lambda page: sum(page.body) % 3 > 0)
+    application = Focused(lambda page: sum(page.body) % 3 > 0)
     weft.crawl(plain.seeds(), tmp_path / "crawl", application=application, **quick(plain))
     found = rows(tmp_path / "crawl", "url, volume is not null, dropped", "kind <> 'robots' and final")
     assert {url for url, *_ in found} == reached
     assert len(reached) < 150
     for url, kept, dropped in found:
         assert (kept, dropped) == ((True, None) if matches(number_of[url]) else (False, "application"))
-
-
-def test_focused__looks_for_words_and_patterns() -> None:
-    """Whole words, whatever their case; a crawl without anything to look for is refused."""
-    page: Any = SimpleNamespace(title="Football in Lisbon", text="<p>a <b>Keeper</b></p>")
-    assert Focused(keywords="lisbon, porto").is_match(page)
-    assert Focused(keywords="keeper").is_match(page)
-    assert not Focused(keywords="foot, keep").is_match(page)
-    assert Focused(pattern=r"f..tball").is_match(page)
-    with pytest.raises(UsageError, match="something to look for"):
-        Focused()
 
 
 class Some(weft.Application):

@@ -6,10 +6,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from examples.country_web import country
 from examples.news_section import NewsSection
 from examples.random_walk import RandomWalk
 from examples.two_applications import Hosts, Shallow
@@ -111,3 +113,29 @@ def test_first_crawl__is_what_make_crawl_runs(tmp_path: Path) -> None:
     assert "The crawl is complete." in done.stdout
     assert "try next" in done.stdout
     assert rows(tmp_path / "first", "count(*)", "status = 200")[0][0] > 100
+
+
+def test_country_web__is_its_domain_and_what_is_in_its_language_and_linked_from_there(tmp_path: Path) -> None:
+    """The testbed's stand-in for Portugal is one domain of several, and its language is Japanese, of which some pages
+    are: each page of the domain is kept, and of those linked from there the ones in Japanese; nothing else is asked
+    for.
+    """
+    options = replace(PLAIN, sites_per_domain=3, charsets=0.6, median_bytes=3000, www=0.0)
+    with serving(make_web(options, sites=12, pages=240, largest=40)) as bed:
+        web, graph = bed.web, bed.web.graph
+        domain = web.names.domain(0)
+        inside = [web.names.domain(int(site)) == domain for site in graph.site_of(range(graph.pages))]
+        japanese = [web.pages.charset(page)[0] == "shift_jis" for page in range(graph.pages)]
+        ahead = [int(graph.first_page[site]) for site in range(graph.sites) if web.names.domain(site) == domain]
+        seeds, fetched = [web.url(page) for page in ahead], set[int]()
+        while ahead:
+            page = ahead.pop()
+            if page not in fetched:
+                fetched.add(page)
+                if inside[page] or japanese[page]:
+                    ahead += [int(target) for target in graph.links_of(page) if inside[page] or inside[target]]
+        run(bed, tmp_path / "country", country(domain, "ja"), seeds, expansion=True)
+    found = dict(rows(tmp_path / "country", "url, volume is not null", "kind <> 'robots' and final"))
+    assert found == {web.url(page): inside[page] or japanese[page] for page in fetched}
+    assert sum(found.values()) < len(found) < graph.pages
+    assert any(japanese[page] and not inside[page] for page in fetched)

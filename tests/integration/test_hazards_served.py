@@ -465,9 +465,16 @@ def nul_bytes(player: Player) -> None:
 
 
 def resets(player: Player) -> None:
-    """At each stage what was sent before, and a reset."""
+    """At each stage what was sent before, and a reset; which overtakes what a client on a busy machine has not read."""
     for url, sent in zip(player.entry, STAGES, strict=False):
-        assert player.get(url) == Heard(sent, reset=True)
+        for _ in range(50):
+            heard = player.get(url)
+            assert heard.reset
+            assert sent.startswith(heard.text)
+            if heard.text == sent:
+                break
+        else:
+            pytest.fail(f"{url}: what was sent before the reset never came")
     heard = player.get(player.entry[-1])
     assert (heard.text, heard.reset) == (b"", True)
 

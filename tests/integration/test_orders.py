@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from tests.crawling import crawl, make_web, rows
 
+from weft.graph.hosting import Hosting
 from weft.graph.rank import pagerank
 from weft.ordering import ordering_named, ordering_names
 from weft.sim.run import Conditions, Scores, simulate
@@ -94,6 +96,28 @@ def test_orders__are_the_same_over_a_restart(bed: Bed, tmp_path: Path, ordering:
     live_order(bed, tmp_path / "crawl", ordering, max_pages=PAGES // 2, why="page limit")
     live = live_order(bed, tmp_path / "crawl", ordering)
     assert live == simulated, first_difference(live, simulated)
+
+
+@pytest.mark.parametrize("ordering", ["opic", "partial"])
+def test_orders__are_the_same_where_some_links_count_less(tmp_path: Path, ordering: str) -> None:
+    """Sites share domains and addresses, and some look like a farm: both worlds weigh every link alike."""
+    weights: dict[str, Any] = {
+        "weight_site": 0.5,
+        "weight_domain": 0.25,
+        "weight_address": 0.25,
+        "weight_farm": 0.0,
+    }
+    shared = dataclasses.replace(PLAIN, sites_per_domain=3, sites_per_address=4)
+    with serving(make_web(shared, sites=30, pages=PAGES, largest=250)) as bed:
+        graph, names = bed.web.graph, bed.web.names
+        sites = range(graph.sites)
+        hosting = Hosting.of_names(map(names.host, sites), map(names.address, sites))
+        conditions = Conditions(wait=0.0, rerank=RERANK, seed=3, **weights)
+        simulated = simulate(graph, ordering_named(ordering), conditions, hosting=hosting).order.tolist()
+        live = live_order(bed, tmp_path / "crawl", ordering, **weights)
+    assert live == simulated, first_difference(live, simulated)
+    plain = simulate(graph, ordering_named(ordering), Conditions(wait=0.0, rerank=RERANK, seed=3)).order.tolist()
+    assert simulated != plain, "the weights matter"
 
 
 @pytest.mark.parametrize("ordering", WITH_ORACLE)

@@ -16,11 +16,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from tests.patience import PATIENCE
 
+import weft.testbed.bed
 from weft.cli import main
 from weft.errors import WeftError
 from weft.graph import Graph, Recipe, generate
@@ -48,7 +51,9 @@ def bed(graph: Graph) -> Iterator[Bed]:
     options = dataclasses.replace(
         PLAIN, failing=0.5, failing_kinds=FAILURES, hang_s=0.3, redirects=0.1, dns_truncated=0.3, dns_ttl_s=60
     )
-    with serving(Web(graph, options, seed=3)) as running:
+    with ExitStack() as until_the_end:
+        with mock.patch.object(weft.testbed.bed, "subprocess", subprocess):  # it is started as anybody would
+            running = until_the_end.enter_context(serving(Web(graph, options, seed=3)))
         yield running
 
 

@@ -30,6 +30,7 @@ from weft.clock import SystemClock
 from weft.fetch.options import Fetching
 from weft.fetch.transport import Connection, Request, Transport
 from weft.model import Page, Reason
+from weft.parse.media import is_html
 
 AGENT = "weft/0 (+test)"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -181,6 +182,8 @@ class Client:
             max_bytes=changes.get("max_bytes", 1_000_000),
             accepts=changes.get("accepts"),
             last=changes.get("last", False),
+            sniffs=changes.get("sniffs"),
+            limits=changes.get("limits", {}),
         )
         future: asyncio.Future[Page | None] = asyncio.get_running_loop().create_future()
         self.transport.fetch(connection, request, future.set_result)
@@ -539,6 +542,26 @@ async def test_type__an_unwanted_content_is_not_read() -> None:
     assert (page.reason, page.status, page.body, page.closed) == (Reason.TYPE, 200, b"", True)
     assert page.headers["content-type"] == "Image/PNG; x=y"
     assert asked == ["image/png"]
+
+
+@live
+async def test_type__is_not_believed_where_the_first_bytes_say_otherwise() -> None:
+    """A page that is called an image is read, where somebody looks."""
+    answer = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 6\r\n\r\n<html>"
+    page = await fetch_once(once(answer), accepts=lambda _declared: False, sniffs=is_html)
+    assert (page.reason, page.body) == (None, b"<html>")
+    answer = answer.replace(b"<html>", b"\x89PNG\r\n")
+    page = await fetch_once(once(answer), accepts=lambda _declared: False, sniffs=is_html)
+    assert (page.reason, page.body) == (Reason.TYPE, b"")
+
+
+@pytest.mark.parametrize(("declared", "size"), [(b"application/pdf", 5), (b"image/png", 3), (b"text/html", 4)])
+@live
+async def test_size__may_have_a_limit_for_its_type(declared: bytes, size: int) -> None:
+    """By the declared type, by the first half of it, or the one that all others have."""
+    answer = b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Length: 8\r\n\r\nabcdefgh" % declared
+    page = await fetch_once(once(answer), max_bytes=4, limits={"application/pdf": 5, "image/*": 3})
+    assert (page.truncated, len(page.body)) == ("length", size)
 
 
 @pytest.mark.parametrize("status", [301, 404, 503])

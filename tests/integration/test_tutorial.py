@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
+from tests.commands import weft
 from tests.crawling import crawl, make_web, rows
 
 from weft.app import Summary
@@ -73,8 +72,7 @@ def blocks() -> list[str]:
 
 def ask(out: Path, sql: str, *options: str) -> str:
     """What `weft query` prints."""
-    command = [sys.executable, "-m", "weft", "query", str(out), sql, *options]
-    return subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    return weft("query", out, sql, *options)
 
 
 def fetches_by_site_and_status(crawled: Crawled) -> Counter[tuple[str, str]]:

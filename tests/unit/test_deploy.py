@@ -145,6 +145,7 @@ def test_metrics__that_matter_are_on_the_dashboard() -> None:
             "weft_redirects_total",
         ),
         *("weft_requisites_total", "weft_good_requisites_total", "weft_failed_requisites_total", "weft_robots_total"),
+        *("weft_checks_total", "weft_phase", "weft_stopped_sites"),
         *("weft_duplicate_requisites_total", "weft_visits_total", "weft_copies_total", "weft_outages_total"),
         *("weft_unremembered_contents_total", "weft_outage_seconds_total", "weft_run_seconds_total"),
         *("weft_stalled", "weft_stalls_total", "weft_stored_volumes"),

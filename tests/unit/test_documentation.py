@@ -6,6 +6,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,15 +19,26 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     path.relative_to(ROOT) for pattern in ("*.md", "docs/**/*.md", "examples/*.md") for path in ROOT.glob(pattern)
 )
+REFERENCE = sorted(path.name for path in (ROOT / "docs" / "reference").iterdir())
 MODULES = [
     module.name for module in pkgutil.walk_packages(weft.__path__, "weft.") if not module.name.endswith("__main__")
 ]
 
 
-@pytest.mark.parametrize("name", sorted(pages()))
+written = cache(pages)  # seconds of a core: once, and not while tests are collected
+
+
+@pytest.mark.xdist_group("reference")
+@pytest.mark.parametrize("name", REFERENCE)
 def test_reference__is_what_the_code_says(name: str) -> None:
     """Run `make docs` after changing a command, a setting, a reason or a column."""
-    assert (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8") == pages()[name]
+    assert (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8") == written()[name]
+
+
+@pytest.mark.xdist_group("reference")
+def test_reference__has_a_page_for_each_that_is_written() -> None:
+    """None is missing, and none is left over."""
+    assert sorted(written()) == REFERENCE
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
+
+from weft.processes import kept_waiting
 
 # A parent that starts a child, says its number, and waits to be ended. Its child sleeps.
 CHILD = "import os, sys, time; from weft.processes import die_with_parent; "
@@ -73,3 +76,23 @@ def test_child__whose_parent_was_gone_before_it_asked_ends_itself() -> None:
     ended = subprocess.run([sys.executable, "-c", script, "1"], check=False, capture_output=True, timeout=PATIENCE)
     assert ended.returncode == -signal.SIGKILL
     assert ended.stdout == b""
+
+
+def test_kept_waiting__grows_while_another_has_the_processor() -> None:
+    """Of two processes that want the same processor, one waits; one that sleeps waits for nobody."""
+    core = min(os.sched_getaffinity(0))
+    script = f"import os\nos.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
+    spinning = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(2)]
+    sleeping = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while min(kept_waiting(each.pid) for each in spinning) < 1.0 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert min(kept_waiting(each.pid) for each in spinning) >= 1.0
+        asleep = kept_waiting(sleeping.pid)
+    finally:
+        for each in (*spinning, sleeping):
+            each.kill()
+            each.wait()
+    assert asleep >= 0.0
+    assert kept_waiting(sleeping.pid) == 0.0  # there is no such process

@@ -110,7 +110,16 @@ BY: dict[str, Callable[[Snapshot, str], float]] = {
         s,
     ),
 }
-OTHERWISE = {"bytes_target", "truncated", "not_collected", "machine", "out_of_use", "nodes"}  # looked at below
+OTHERWISE = {
+    "stopped",
+    "bytes_target",
+    "truncated",
+    "not_collected",
+    "machine",
+    "out_of_use",
+    "nodes",
+    "phase",
+}  # looked at below
 
 
 def test_metrics__say_everything_that_a_status_does() -> None:
@@ -127,9 +136,11 @@ def test_metrics__say_everything_that_a_status_does() -> None:
             assert value("weft_cut_total", found, of=of.removesuffix("s") if of != "robots" else of, cut=cut) == count
     assert value("weft_not_collected_total", found, type="image") == 10
     assert value("weft_not_collected_total", found, type="other") == 2, "what a server says is no label"
+    assert value("weft_stopped_sites", found, reason="barren") == len(found.status.stopped)
     no_target = next(metric for metric in METRICS if metric.name == "weft_target_bytes_per_second")
     assert list(no_target.read(found)) == []
     assert value("weft_volume_directories_out_of_use", found) == len(found.status.out_of_use)
+    assert value("weft_phase", found) == 2
     assert value("weft_stalled", found) == bool(found.status.stalled)
     for state, count in (("alive", 1), ("silent", 0), ("left", 0), ("lost", 1)):
         assert value("weft_nodes", found, state=state) == count

@@ -15,6 +15,7 @@ from weft.graph import Graph, Recipe, generate
 from weft.testbed.links import GONE, MOVED, codes_of
 from weft.testbed.options import PLAIN, Options
 from weft.testbed.pages import CHARSETS
+from weft.testbed.topics import words
 from weft.testbed.traits import CHARSET, DUPLICATE, META_ROBOTS
 from weft.testbed.web import Web
 
@@ -164,3 +165,25 @@ def test_pages__every_page_fits_into_its_buffers(links: int) -> None:
         hrefs, buffer = web.pages._hrefs, web.pages._buffer
         assert len(hrefs) > sum(map(len, re.findall(rb'href="([^"]*)', body)))
         assert len(buffer) > len(body) - 1_000
+
+
+def test_topics__words_are_in_titles_texts_links_and_urls(links_on: Reader) -> None:
+    """Each page has words of its topic, and links often say what they lead to; where they lead, and which page an
+    address is, stays as it was.
+    """
+    graph = generate(Recipe(sites=10, pages=200, largest_site=60, topics=4), seed=5)
+    web = changed(graph, topic_words=4)
+    assert web.topics is not None
+    topics, told, named = web.topics.topics, [0, 0], 0
+    for page in range(graph.pages):
+        body, own = web.body(page).decode(), words(int(topics[page]))
+        assert any(word in body.partition("</title>")[0].partition("<title>")[2] for word in own)
+        assert sum(body.count(word) for word in own) >= 5
+        assert [url for url, _ in links_on(web, page)] == [web.url(int(target)) for target in graph.links_of(page)]
+        assert web.page(web.url(page)) == page
+        named += any(word in web.url(page).rsplit("/", 2)[-1] + web.url(page).rsplit("/", 2)[-2] for word in own)
+        said = re.findall(r"<a [^>]*>([^<]*)</a>", body)
+        for target, text in zip(graph.links_of(page), said, strict=True):
+            told[any(word in text for word in words(int(topics[target])))] += 1
+    assert 0.5 < told[1] / sum(told) < 0.7
+    assert 0.35 < named / graph.pages < 0.65
