@@ -20,20 +20,26 @@ from typing import Any, NamedTuple
 from benchmarks import (
     against,
     audit,
+    changing,
     crawlers,
     duphosts,
+    focus,
     frontier,
     frontier_memory,
     frontier_shared,
     frontier_worker,
+    hazards,
+    judged,
     language,
     million,
     modern,
     near_duplicates,
     orderings,
     partitions,
+    revisit,
     scaling,
     simulate,
+    spam,
     stages,
     start,
     stretches,
@@ -43,6 +49,7 @@ from benchmarks import (
     temporal_sites,
     testbed,
     text,
+    with_stages,
     workers,
 )
 
@@ -88,6 +95,11 @@ PARTS = {
         scaling.run,
         scaling.show,
     ),
+    "changing": Part(
+        "a web that changes: what its world, its versions and its answers cost, and what is old after four months",
+        changing.run,
+        changing.show,
+    ),
     "million": Part(
         "one live crawl of a million pages: rate, memory and files, minute by minute",
         million.run,
@@ -113,15 +125,40 @@ PARTS = {
         stages.run,
         stages.show,
     ),
+    "with-stages": Part(
+        "CPU a page of a crawl with text, language and near-duplicates, with each and with none of them",
+        with_stages.run,
+        with_stages.show,
+    ),
     "near-duplicates": Part(
         "precision and recall of near-duplicates by 64 bits on pages with known edits, and what they cost",
         near_duplicates.run,
         near_duplicates.show,
     ),
+    "spam": Part(
+        "webs with link farms: PageRank gathered and farm pages crawled, all links alike and some counting less",
+        spam.run,
+        spam.show,
+    ),
     "duphosts": Part(
         "precision and relative coverage of the five heuristics for duplicate hosts on webs with known mirrors",
         duphosts.run,
         duphosts.show,
+    ),
+    "focus": Part(
+        "harvest rate and recall of focused crawls beside breadth-first, on webs with topics; the order alone on CARS",
+        focus.run,
+        focus.show,
+    ),
+    "judged": Part(
+        "weft beside Scrapy, wget and Heritrix on a standard web, by its servers' word: pages, waste, manners, order",
+        judged.run,
+        judged.show,
+    ),
+    "hazards": Part(
+        "the standard mixed web against the same without hazards: CPU a good page, good pages, copies; on four seeds",
+        hazards.run,
+        hazards.show,
     ),
     "testbed": Part(
         "what the testbed serves, to wrk where that is there and to a client of its own",
@@ -152,6 +189,11 @@ PARTS = {
         "what it costs when workers order by the links that they saw, not by all",
         partitions.run,
         partitions.show,
+    ),
+    "revisit": Part(
+        "when to come again: policies against the optimum for known rates, rates from nothing, hubs, a plan's cost",
+        revisit.run,
+        revisit.show,
     ),
     "temporal-reading": Part(
         "page-view logs of 10 and of 50 million rows, to views by page and day",

@@ -36,7 +36,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ import numpy as np
 import psutil
 
 from benchmarks.crawlers import seeds_of, web, weft_command
-from benchmarks.machine import cpu_of, description
+from benchmarks.machine import cpu_of, cpu_seconds, description
 from benchmarks.ratios import Interval, interval
 from weft.testbed.bed import Bed, serving
 from weft.testbed.web import Web
@@ -55,7 +55,6 @@ ROOT = Path(__file__).parent.parent
 BOUND = 1.00  # of the other revision's time a page
 SKIPPED = 1_000  # pages until a worker is warm
 SAMPLE = 0.02  # seconds between two looks at a worker
-SIDES = ("old", "new", "again")
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def checked_out(revision: str) -> Iterator[tuple[Path, str]]:
         if not folder.exists():
             with tarfile.open(fileobj=io.BytesIO(_git("archive", name, "src"))) as files:
                 files.extractall(folder, filter="data")
-            _warm(folder / "src")
+            warmed(folder / "src")
         yield folder / "src", name
 
 
@@ -97,7 +96,7 @@ def _environment(source: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(source)}
 
 
-def _warm(source: Path) -> None:
+def warmed(source: Path) -> None:
     """Fill a tree's cache of compiled code, as far as crawls need it where the tree can tell."""
     command = [sys.executable, "-m", "weft", "doctor", "--warm", "--quiet"]
     if (source / "weft" / "readiness.py").exists():
@@ -125,7 +124,7 @@ class Samples:
             worker = sum(map(cpu_of, workers))
             self.at.append(now)
             self.worker.append(worker)
-            self.all.append(worker + cpu_of(watchdog.pid))
+            self.all.append(cpu_seconds(watchdog.pid))
 
     def between(self, first: float, last: float) -> float:
         """Processor time of the worker from one moment to another."""
@@ -212,28 +211,11 @@ def run(*, rev: str = "", rounds: int = 0, pages: int = 0) -> dict[str, Any]:
     if not rev:
         sys.exit("which revision? make bench PARTS=against REV=e987726")
     machine = description()
-    server_core, core = _cores()
-    found: dict[str, list[Measured]] = {side: [] for side in SIDES}
     print("  compiled code is loaded or made: a minute for each tree that has none yet", flush=True)
-    with checked_out(rev) as (other, name), tempfile.TemporaryDirectory() as folder:
-        sources = {"old": other, "new": ROOT / "src", "again": other}
-        _warm(ROOT / "src")
-        with _served(web(sites=max(20, pages // 50), pages=pages), server_core) as beds:
-            for number in range(rounds):
-                turned = SIDES[number % 3 :] + SIDES[: number % 3]
-                crawls = [
-                    (bed, side, sources[side], Path(folder) / side, core, [] if side == "new" else other_options)
-                    for bed, side in zip(beds, turned, strict=True)
-                ]
-                with ThreadPoolExecutor(len(crawls)) as pool:
-                    done = list(pool.map(lambda each: crawl(*each, per_visit=per_visit, workers=workers), crawls))
-                for measured, fetched in done:
-                    if fetched != done[0][1]:
-                        sys.exit(f"not the same pages were fetched: {len(fetched ^ done[0][1])} differ")
-                    found[measured.side].append(measured)
-                took = "".join(f"{side:>8}{found[side][-1].cpu_ms_per_page:8.4f}" for side in SIDES)
-                ratio = found["new"][-1].cpu_ms_per_page / found["old"][-1].cpu_ms_per_page
-                print(f"  {number + 1}/{rounds}{took} ms/page, new to old{ratio:8.4f}", flush=True)
+    with checked_out(rev) as (other, name):
+        warmed(ROOT / "src")
+        sides = {"old": (other, other_options), "new": (ROOT / "src", []), "again": (other, other_options)}
+        found = all_rounds(sides, rounds=rounds, pages=pages, per_visit=per_visit, workers=workers)
     return {
         "machine": machine,
         "revision": name,
@@ -244,25 +226,55 @@ def run(*, rev: str = "", rounds: int = 0, pages: int = 0) -> dict[str, Any]:
         "per_visit": per_visit,
         "workers": workers,
         "bound": BOUND,
-        "ratio": asdict(interval(_ratios(found, "new"))),
-        "control": asdict(interval(_ratios(found, "again"))),
-        "ratios": {side: _ratios(found, side) for side in ("new", "again")},
+        "ratio": asdict(interval(ratios(found, "new"))),
+        "control": asdict(interval(ratios(found, "again"))),
+        "ratios": {side: ratios(found, side) for side in ("new", "again")},
         "runs": {side: [asdict(each) for each in runs] for side, runs in found.items()},
     }
 
 
+def all_rounds(
+    sides: Mapping[str, tuple[Path, list[str]]], *, rounds: int, pages: int, per_visit: int = 100, workers: int = 1
+) -> dict[str, list[Measured]]:
+    """Crawl the same web by each side, which is sources and further options: all at the same time, round by round. What
+    each took is printed, with its ratio to the first.
+    """
+    server_core, core = _cores()
+    names = list(sides)
+    found: dict[str, list[Measured]] = {side: [] for side in names}
+    served = _served(web(sites=max(20, pages // 50), pages=pages), server_core, len(names))
+    with tempfile.TemporaryDirectory() as folder, served as beds:
+        for number in range(rounds):
+            first = number % len(names)
+            crawls = [
+                (bed, side, sides[side][0], Path(folder) / side, core, sides[side][1])
+                for bed, side in zip(beds, names[first:] + names[:first], strict=True)
+            ]
+            with ThreadPoolExecutor(len(crawls)) as pool:
+                done = list(pool.map(lambda each: crawl(*each, per_visit=per_visit, workers=workers), crawls))
+            for measured, fetched in done:
+                if fetched != done[0][1]:
+                    sys.exit(f"not the same pages were fetched: {len(fetched ^ done[0][1])} differ")
+                found[measured.side].append(measured)
+            took = {side: found[side][-1].cpu_ms_per_page for side in names}
+            said = ", ".join(f"{side} {each:.4f} ({each / took[names[0]]:.4f})" for side, each in took.items())
+            print(f"  {number + 1}/{rounds}: {said} ms/page", flush=True)
+    return found
+
+
 @contextlib.contextmanager
-def _served(web: Web, core: int) -> Iterator[list[Bed]]:
+def _served(web: Web, core: int, times: int) -> Iterator[list[Bed]]:
     """The same web, once for each side; the servers share a core."""
     with contextlib.ExitStack() as stack:
-        beds = [stack.enter_context(serving(web)) for _ in SIDES]
+        beds = [stack.enter_context(serving(web)) for _ in range(times)]
         for bed in beds:
             os.sched_setaffinity(bed.pid, {core})
         yield beds
 
 
-def _ratios(found: dict[str, list[Measured]], side: str) -> list[float]:
-    return [a.cpu_ms_per_page / b.cpu_ms_per_page for a, b in zip(found[side], found["old"], strict=True)]
+def ratios(found: dict[str, list[Measured]], side: str, to: str = "old") -> list[float]:
+    """What a side took a page, to what another one did, round by round."""
+    return [a.cpu_ms_per_page / b.cpu_ms_per_page for a, b in zip(found[side], found[to], strict=True)]
 
 
 def _cores() -> tuple[int, int]:
