@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 from unittest import mock
 
@@ -13,13 +14,14 @@ from tests.unit.frontier.conftest import SetClock, parsed
 from weft.clock import VirtualClock
 from weft.frontier.durable.log import Commit
 from weft.frontier.local.frontier import LocalFrontier
+from weft.frontier.local.seen import MOST_OFFERED, Offer, Seen
 from weft.frontier.local.site import Errand
 from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.politeness import Politeness
 from weft.frontier.retries import Retries
 from weft.frontier.scope import Selection
 from weft.frontier.shared.contract import BEING_CRAWLED, CRAWLED, SET_ASIDE, Begun, Found, Message, Notice, Orders
-from weft.model import NO_ID, Kind, Reason, Turn, UrlId
+from weft.model import NO_ID, Kind, PageNumber, Reason, Turn, UrlId
 from weft.ordering.larger_sites_first import LargerSitesFirst
 from weft.ordering.priority import Priority
 from weft.store.files import Mark
@@ -122,6 +124,27 @@ def test_robots__disallowed_pages_are_passed_over(make: Any) -> None:
     assert allowed.url == "http://a.example/2"
     assert frontier.turn(visit) is None
     assert frontier.discovery.refused[Reason.ROBOTS] == 2
+
+
+def test_sitemaps__of_a_robots_txt_are_offered_at_once(make: Any) -> None:
+    """A thousand of them take a few questions to URL-seen, and what is more is counted, each once."""
+    frontier = make(politeness=NO_WAIT)
+    frontier.add_seed("http://a.example/")
+    visit, _ = take(frontier)
+    body = b"".join(b"Sitemap: /%d.xml\n" % number for number in (*range(1500), *range(1500)))
+    asked: list[int] = []
+    offer = Seen.offer
+
+    def counted(seen: Seen, offers: Sequence[Offer], key: int = 0) -> tuple[int, list[PageNumber]]:
+        asked.append(len(offers))
+        return offer(seen, offers, key)
+
+    with mock.patch.object(Seen, "offer", counted):
+        frontier.robots.learn(visit.site, "http", body)
+    assert sum(asked) == 1000
+    assert len(asked) <= 1 + 1000 // MOST_OFFERED
+    assert frontier.discovery.refused[Reason.SITEMAPS] == 500
+    assert len(frontier.pages) == 1001
 
 
 def test_robots__is_asked_for_again_after_a_day(make: Any, clock: VirtualClock) -> None:

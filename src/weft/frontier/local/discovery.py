@@ -281,6 +281,8 @@ class Discovery:
         own, foreign = registered_domain(site_of(base)), 0
         if len(written) > MOST_SITEMAPS:  # those are not even looked at
             self.refused[Reason.SITEMAPS] += len(written) - MOST_SITEMAPS
+        offers: list[Offer] = []  # all at once, as the links of a page: one by one a thousand take long
+        self._steps, self._source = 0, ""
         for number, each in enumerate(written[:MOST_SITEMAPS]):
             url = normal_form(each, base, self._rules)
             if type(url) is not str:
@@ -293,8 +295,12 @@ class Discovery:
             )
             if first_refusal(FOUND[:1], self._scope, found) is not None:
                 self.refused[Reason.SITEMAPS] += 1
-            else:
-                self.offer(url, Kind.MAP, 0, NO_ID)
+                continue
+            if self._replaces:
+                url = self.original(url, Kind.MAP)
+            if self._consider(url, fingerprint(url), Kind.MAP, 0, NO_ID, offers) is not None:
+                self._note(fingerprint(url), url)
+        self._offer(offers, NO_ID)
 
     def _resolve(self, written: str, kind: int, turn: Turn, base: str, offers: list[Offer] | None) -> tuple[int, bool]:
         """Where a link leads that the cache does not know, 0 for nowhere on the web; and is that so for ever?"""
