@@ -106,7 +106,11 @@ class Player:
         address = "::1" if name == "[::1]" else web.names.addresses_of(site, name.encode("idna"))[-1]
         fields = f"Host: {host.encode('idna').decode()}\r\nUser-Agent: {agent}\r\nConnection: close\r\n"
         fields += f"Cookie: {cookie}\r\n" if cookie else ""
-        with socket.create_connection((address, self.bed.port), timeout=PATIENCE) as client:
+        try:
+            client = socket.create_connection((address, self.bed.port), timeout=PATIENCE)
+        except ConnectionResetError:  # who is reset when accepted may hear of it before it is connected
+            return Heard(b"", reset=True)
+        with client:
             return _read(client, f"GET /{path} HTTP/1.1\r\n{fields}\r\n".encode("latin-1"), most)
 
     def purpose(self, url: str) -> Purpose:
