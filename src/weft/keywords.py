@@ -17,6 +17,10 @@ class SiteKeywords(TypedDict, total=False):
     """Pages fetched on one connection."""
     max_pages: int | None
     """Pages of this site."""
+    max_bytes: int | None
+    """Bytes that this site may send, in place of the crawl's max_site_bytes."""
+    max_time: float | None
+    """Seconds that downloads from this site may take, in place of the crawl's max_site_time."""
     max_depth: int | None
     """Links away from a seed, in place of the crawl's max_depth."""
     robots: Literal["obey", "ignore"] | None
@@ -85,6 +89,10 @@ class Keywords(TypedDict, total=False):
     """Characters of a URL."""
     max_site_pages: int
     """Pages of one site."""
+    max_site_bytes: int
+    """Bytes that one site may send, after which it is left alone; 0: any number."""
+    max_site_time: float
+    """Seconds that downloads from one site may take together, after which it is left alone; 0: any number."""
     max_page_sites: int
     """New sites that one page may lead to."""
     max_domain_sites: int

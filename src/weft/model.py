@@ -73,6 +73,8 @@ class Reason(Enum):
     ROBOTS = "robots", False, "robots.txt disallows the URL"
     SITE_HOSTILE = "site-hostile", False, "too many of the site's pages crash or stall the parser; it is left alone"
     SITE_DUPLICATES = "site-duplicates", False, "too many of the site's pages are copies of others; it is left alone"
+    SITE_BYTES = "site-bytes", False, "the site has sent as many bytes as it may; it is left alone"
+    SITE_TIME = "site-time", False, "downloads from the site have taken as long as they may; it is left alone"
     BARREN = (
         "barren",
         False,

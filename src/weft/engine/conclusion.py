@@ -100,6 +100,8 @@ class Conclusion:
         """
         wires, frontier, page = self._wires, self._wires.frontier, outcome.page
         visit.took = page.took
+        visit.site.sent += len(page.body)
+        visit.site.spent += page.took
         if outcome.reason in UNREACHED:
             self.not_reached(visit, outcome, outcome.reason)
             return None

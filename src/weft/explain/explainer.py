@@ -128,6 +128,8 @@ class Explainer:
             robots=self._robots(url, ledger),
             strikes=0 if memory is None else memory.strikes,
             copies=0 if memory is None else memory.copies,
+            sent=0 if memory is None else memory.sent,
+            spent=0.0 if memory is None else memory.spent,
             share=0.0 if memory is None else memory.share,
             barren=0 if memory is None else memory.families.get(family_of(url), 0),
         )

@@ -18,6 +18,15 @@ class SiteSettings:
     wait: float | None = setting(None, "seconds between visits, fixed", at_least=0, unit="seconds")
     per_visit: int | None = setting(None, "pages fetched on one connection", at_least=1)
     max_pages: int | None = setting(None, "pages of this site", at_least=1, at_most=MOST_SITE_PAGES)
+    max_bytes: int | None = setting(
+        None, "bytes that this site may send, in place of the crawl's max_site_bytes", at_least=0, unit="bytes"
+    )
+    max_time: float | None = setting(
+        None,
+        "seconds that downloads from this site may take, in place of the crawl's max_site_time",
+        at_least=0,
+        unit="seconds",
+    )
     max_depth: int | None = setting(None, "links away from a seed, in place of the crawl's max_depth", at_least=0)
     robots: Literal["obey", "ignore"] | None = setting(
         None, "what to do about robots.txt, robots meta tags and nofollow"

@@ -326,6 +326,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     strikes: int = 0  # pages of its site that harmed who read them
     copies: int = 0  # pages of its site that are copies of others
     share: float = 0.0  # of these among the last hundred, about
+    sent: int = 0  # bytes that came from its site
+    spent: float = 0.0  # seconds that downloads from its site took
     barren: int = 0  # URLs of its site that differ from it in numbers alone, which came to nothing new, in a row
 
 
@@ -345,6 +347,16 @@ def _repetitive(scope: Scope, page: Waiting) -> bool:
     return bool(most and page.copies >= most) or all_of_it
 
 
+def _sent_enough(scope: Scope, page: Waiting) -> bool:
+    own, most = page.settings.max_bytes, scope.selection.max_site_bytes
+    return 0 < (most if own is None else own) <= page.sent
+
+
+def _took_enough(scope: Scope, page: Waiting) -> bool:
+    own, most = page.settings.max_time, scope.selection.max_site_time
+    return 0 < (most if own is None else own) <= page.spent
+
+
 def _barren(scope: Scope, page: Waiting) -> bool:
     return bool(scope.selection.max_barren) and page.barren >= scope.selection.max_barren
 
@@ -362,6 +374,18 @@ TURN: tuple[Rule[Scope, Waiting], ...] = (
         Moment.TURN,
         "copies among the pages of its site: `max_site_duplicates`, `max_duplicate_share`",
         _repetitive,
+    ),
+    Rule(
+        Reason.SITE_BYTES,
+        Moment.TURN,
+        "bytes that its site has sent: `max_site_bytes`, the site's own `max_bytes` where it has one",
+        _sent_enough,
+    ),
+    Rule(
+        Reason.SITE_TIME,
+        Moment.TURN,
+        "time that its site has taken: `max_site_time`, the site's own `max_time` where it has one",
+        _took_enough,
     ),
     Rule(Reason.BARREN, Moment.TURN, "URLs of its site that differ from it in numbers alone: `max_barren`", _barren),
     Rule(Reason.BLACKLISTED, Moment.TURN, "URL and site: `weft blacklist`", _blacklisted),

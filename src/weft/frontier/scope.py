@@ -97,6 +97,15 @@ class Selection:
     max_redirects: int = setting(10, "redirects in a row that are followed", at_least=0, at_most=250)
     max_url: int = setting(2000, "characters of a URL", at_least=1)
     max_site_pages: int = setting(25_000, "pages of one site", at_least=1, at_most=MOST_SITE_PAGES)
+    max_site_bytes: int = setting(
+        0, "bytes that one site may send, after which it is left alone; 0: any number", at_least=0, unit="bytes"
+    )
+    max_site_time: float = setting(
+        0.0,
+        "seconds that downloads from one site may take together, after which it is left alone; 0: any number",
+        at_least=0,
+        unit="seconds",
+    )
     max_page_sites: int = setting(5_000, "new sites that one page may lead to", at_least=1)
     max_domain_sites: int = setting(
         20_000, "sites of one registered domain; what is below a public suffix (blogspot.com) is one", at_least=1
@@ -159,6 +168,8 @@ _EITHER_WAY = (  # less holds from then on
     "types",
     "max_redirects",
     "max_site_pages",
+    "max_site_bytes",
+    "max_site_time",
     "max_page_sites",
     "max_domain_sites",
     "max_wildcard_sites",
@@ -229,6 +240,10 @@ class Scope:
         self._include = Patterns(selection.include, "include", unsure=False) if selection.include else None
         self._exclude = Patterns(selection.exclude, "exclude", unsure=True) if selection.exclude else None
         self.slow = any(given is not None and given.slow for given in (self._include, self._exclude))
+        bounds = [selection.max_site_bytes, selection.max_site_time]
+        for site in self.overrides.sites.values():
+            bounds += [site.max_bytes or 0, site.max_time or 0]
+        self.bounds_sites = any(bounds)  # in bytes or time: then both are looked at before each page
         own = [site.max_depth for site in self.overrides.sites.values() if site.max_depth is not None]
         self._shallow = min(selection.max_depth, selection.max_depth_dynamic, *own)  # so deep nothing is too deep
 

@@ -395,6 +395,8 @@ def _thresholds(asked: _Asked, path: Path, refused: Sequence[Mapping[str, Any]] 
     rows: list[tuple[str, Any, int | None, int | None, int | None]] = [
         ("duplicates of a site", _PAPER_DUPLICATES, of_sites("duplicates", _PAPER_DUPLICATES), None, None),
         ("pages of a site", most_pages, of_sites("pages", most_pages), None, refusals("site-pages")),
+        ("bytes of a site", _setting(selection, "max_site_bytes") or None, None, None, refusals("site-bytes")),
+        ("time of a site", _setting(selection, "max_site_time") or None, None, None, refusals("site-time")),
         ("depth", deepest, of_sites("depth", deepest), None, refusals("depth")),
         ("download time", _setting(selection, "timeout"), late[0], late[1], None),
         ("size", _setting(selection, "max_bytes_page"), cut[0], cut[1], None),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.costs import check_linear
 from tests.unit.frontier.conftest import Make
@@ -11,6 +13,7 @@ from weft.frontier.local.apologies import words_of
 from weft.frontier.local.frontier import LocalFrontier
 from weft.frontier.local.site import Site
 from weft.frontier.local.wildcards import Wildcards
+from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.rules import TURN, Waiting, first_refusal
 from weft.frontier.scope import Scope, Selection, limits_complaint
 from weft.frontier.traps import absurd_url, family_of
@@ -72,6 +75,34 @@ def test_barren__is_off_where_any_number_is_taken() -> None:
     page = Waiting(url="http://a.example/1", site="a.example", barren=10_000)
     assert first_refusal(TURN, Scope(Selection(scope="all", max_barren=0)), page) is None
     assert first_refusal(TURN, Scope(Selection(scope="all")), page) is Reason.BARREN
+
+
+@pytest.mark.parametrize(
+    ("limits", "own", "reason"),
+    [
+        ({}, {}, None),
+        ({"max_site_bytes": 1_000}, {}, Reason.SITE_BYTES),
+        ({"max_site_bytes": 1_001}, {}, None),
+        ({"max_site_bytes": 1_000}, {"max_bytes": 5_000}, None),
+        ({}, {"max_bytes": 1_000}, Reason.SITE_BYTES),
+        ({"max_site_bytes": 1_000}, {"max_bytes": 0}, None),
+        ({"max_site_time": 2.5}, {}, Reason.SITE_TIME),
+        ({"max_site_time": 2.6}, {}, None),
+        ({}, {"max_time": 2.5}, Reason.SITE_TIME),
+    ],
+)
+def test_site__has_so_many_bytes_and_so_much_time(
+    make: Make, limits: dict[str, Any], own: dict[str, Any], reason: Reason | None
+) -> None:
+    """Of the crawl, or of its own; what was counted outlives a restart."""
+    overrides = Overrides(sites={"a.example": SiteSettings(**own)}) if own else None
+    frontier = make(selection=Selection(scope="all", **limits), overrides=overrides)
+    site = site_of(frontier)
+    site.sent, site.spent = 1_000, 2.5
+    assert frontier.refusal(site, "http://a.example/1") is reason
+    again = Site(site.number, site.name, site.settings)
+    again.remember(site.memory(0.0, 0.0), 0.0, 0.0)
+    assert frontier.refusal(again, "http://a.example/1") is reason
 
 
 def test_apology__is_asked_for_when_pages_look_the_same_and_known_by_its_words(make: Make) -> None:

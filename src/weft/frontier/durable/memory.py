@@ -69,6 +69,8 @@ class SiteMemory(msgspec.Struct, omit_defaults=True):
     share: float = 0.0  # of these among the last hundred, about
     families: dict[str, int] = {}  # of URLs that differ in numbers alone: those in a row that came to nothing new
     doorway: bool = False  # it looks as others of its domain, which has any name
+    sent: int = 0  # bytes of contents that came from it
+    spent: float = 0.0  # seconds that downloads from it took
     network: str = ""  # where it waited for a place, for who asks why it is not visited
 
     def left(self, wall: float) -> float:

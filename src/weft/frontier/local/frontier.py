@@ -27,7 +27,8 @@ from weft.model import FIRST_REQUISITE, NO_ID, Kind, PageNumber, Reason, Turn
 from weft.urls import fingerprint, normal_form, target_of
 
 _MOST_REFUSALS = 500  # in one go, so that a long queue of forbidden pages does not stop the loop
-_OF_SITE = (Reason.SITE_HOSTILE, Reason.SITE_DUPLICATES, Reason.BARREN)  # rules that look at a site's other pages
+# Rules that look at a site's other pages.
+_OF_SITE = (Reason.SITE_HOSTILE, Reason.SITE_DUPLICATES, Reason.SITE_BYTES, Reason.SITE_TIME, Reason.BARREN)
 _LONGEST_REFUSING = 0.005  # seconds, for the same
 
 
@@ -223,7 +224,8 @@ class LocalFrontier:
         that a rule could look at but a robots.txt, which is asked without a word to the others.
         """
         robots = self.robots.of(site, "https" if url[4] == "s" else "http")
-        blank = not (site.strikes or site.copies or site.families or self.scope.blacklist.rules)
+        scope = self.scope
+        blank = not (site.strikes or site.copies or site.families or scope.blacklist.rules or scope.bounds_sites)
         if blank and (robots is None or not robots.rules or robots.allows(target_of(url))):
             return None
         page = Waiting(
@@ -234,6 +236,8 @@ class LocalFrontier:
             strikes=site.strikes,
             copies=site.copies,
             share=site.share,
+            sent=site.sent,
+            spent=site.spent,
             barren=site.families.get(family_of(url), 0) if site.families else 0,
         )
         return first_refusal(TURN, self.scope, page)

@@ -39,10 +39,12 @@ class Site:
         "robots",
         "robots_at",
         "second_chance",
+        "sent",
         "set_aside",
         "settings",
         "share",
         "signs",
+        "spent",
         "strikes",
         "tls",
         "took",
@@ -67,6 +69,8 @@ class Site:
         self.strikes = 0  # pages that harmed who read them
         self.copies = 0  # pages that are copies of others
         self.share = 0.0  # of these among the last hundred, about
+        self.sent = 0  # bytes of contents
+        self.spent = 0.0  # seconds of downloads
         self.families: dict[str, int] = {}  # of URLs: those in a row that came to nothing new
         self.doorway = False  # it looks as others of its domain, which has any name
         self.signs: Signs | None = None  # what its pages look like, once it has some
@@ -103,6 +107,8 @@ class Site:
                 self.share,
                 self.families,
                 self.doorway,
+                self.sent,
+                round(self.spent, 3),
                 self.network,
             )
         )
@@ -127,6 +133,7 @@ class Site:
         self.strikes = memory.strikes
         self.copies, self.share = memory.copies, memory.share
         self.families, self.doorway = memory.families, memory.doorway
+        self.sent, self.spent = memory.sent, memory.spent
         self.set_aside = memory.set_aside
         self.second_chance = memory.second_chance
         self.tls = memory.tls
