@@ -11,8 +11,8 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from weft.cli.console import Console
 from weft.cli.left_out import left_out, stored_again
+from weft.cli.terminal import Terminal
 from weft.frontier.shared.contract import ALL_AT_ONCE, PHASES
 from weft.manage import managing
 from weft.operations.status import Status
@@ -43,37 +43,37 @@ def status(
 
 
 def _print(found: Status) -> None:
-    console = Console(soft_wrap=True)
-    console.width = max(console.width, _WIDTH)
-    console.print(Text.assemble((_state(found), "bold"), f"  {found.crawl}\n"))
-    console.print(_totals(found))
+    terminal = Terminal(soft_wrap=True)
+    terminal.width = max(terminal.width, _WIDTH)
+    terminal.print(Text.assemble((_state(found), "bold"), f"  {found.crawl}\n"))
+    terminal.print(_totals(found))
     for title, table in (("errors", found.errors), ("refused by a rule", found.refused)):
         if table:
-            console.print(f"\n  {title}: {_counts(table)}")
+            terminal.print(f"\n  {title}: {_counts(table)}")
     if found.stopped:
-        console.print(f"\n  followed no further: {_counts(Counter(found.stopped.values()))}")
+        terminal.print(f"\n  followed no further: {_counts(Counter(found.stopped.values()))}")
         for name, reason in list(found.stopped.items())[:_MOST_STOPPED]:
-            console.print(f"    {name}: {reason}")
+            terminal.print(f"    {name}: {reason}")
         if len(found.stopped) > _MOST_STOPPED:
-            console.print(f"    and {len(found.stopped) - _MOST_STOPPED:,} others (--json)")
+            terminal.print(f"    and {len(found.stopped) - _MOST_STOPPED:,} others (--json)")
     for line in _troubles(found):
-        console.print(f"\n  {line}")
+        terminal.print(f"\n  {line}")
     lines = left_out(found.requisites, found.truncated, found.not_collected, found.max_bytes_page)
     if lines:
-        console.print()
+        terminal.print()
     for line in lines:
-        console.print(f"  {line}")
-    console.print()
-    console.print(_stages(found))
+        terminal.print(f"  {line}")
+    terminal.print()
+    terminal.print(_stages(found))
     for line in _machine(found):
-        console.print(f"  {line}")
-    console.print()
-    console.print(_workers(found))
+        terminal.print(f"  {line}")
+    terminal.print()
+    terminal.print(_workers(found))
     if found.nodes:
-        console.print()
-        console.print(_nodes(found))
+        terminal.print()
+        terminal.print(_nodes(found))
         for node in found.nodes:
-            console.print(f"node {node.number} is {node.name}")
+            terminal.print(f"node {node.number} is {node.name}")
 
 
 def _state(found: Status) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import rich.console
 
 
-class Console(rich.console.Console):
+class Terminal(rich.console.Console):
     """rich's, without markup and highlighting."""
 
     def __init__(self, **options: Any) -> None:
