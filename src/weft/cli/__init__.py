@@ -55,6 +55,7 @@ _COMMANDS = (
     ("", "clean", "clean:clean", "Tidy up after a crawl that does not run."),
     ("", "repair", "repair:repair", "Look for damaged files of a crawl, say what is lost, and mend the rest."),
     ("", "explain", "explain:explain", "Say why a URL was crawled or not."),
+    ("", "sites", "sites:sites", "List the sites of a crawl and what each waits for, or say everything about one."),
     ("", "show", "show:show", "Write a page as it was fetched to standard output."),
     (
         "",
