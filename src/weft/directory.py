@@ -27,7 +27,6 @@ from weft.config import SECTIONS, Settings
 from weft.disk import replace_file, writing
 from weft.errors import UsageError, WeftError
 from weft.frontier.blacklist import Blacklist
-from weft.frontier.keyed import Keyed
 from weft.frontier.scope import Scope, changes
 from weft.frontier.shared.opening import frontier_exists, open_frontier, remove_frontier
 from weft.settings import load_toml
@@ -274,6 +273,8 @@ def secret_of(out: Path) -> bytes:
 
 def group_keys(out: Path) -> Callable[[str], int] | None:
     """The keys by which groups are on the shelf, for who may read the crawl's secret."""
+    from weft.frontier.keyed import Keyed  # numpy comes with it
+
     try:
         return Keyed(secret_of(out)).of
     except WeftError:

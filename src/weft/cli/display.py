@@ -15,10 +15,10 @@ from rich.live import Live
 from rich.table import Table
 
 from weft.app import Summary
-from weft.cli.left_out import left_out, stored_again
 from weft.cli.terminal import Terminal
 from weft.engine.progress import Statistics
 from weft.frontier.shared.contract import BYTE_LIMIT, DONE, PAGE_LIMIT, TIME_LIMIT
+from weft.operations.left_out import left_out, stored_again
 from weft.store.places import volume_folders
 from weft.store.stored import STORED
 from weft.units import size, span
