@@ -45,6 +45,7 @@ _COMMANDS = (
         "status:status",
         "Show how a crawl stands: pages, speed, sites, errors, where the time goes, and every worker.",
     ),
+    ("", "console", "console:console", "Show a crawl in a browser, live, and manage it there."),
     ("", "pause", "manage:pause", "Have a crawl fetch nothing more until `weft resume`."),
     ("", "resume", "manage:resume", "Let a crawl go on that was paused."),
     ("", "speed", "manage:speed", "Set how fast a crawl goes at most, over all its workers."),
