@@ -35,7 +35,8 @@ def _stop(managed: Managed, form: Form) -> str:
 
 
 def _speed(managed: Managed, form: Form) -> str:
-    managed.set_speed(_given(form, "speed"))
+    target = _given(form, "speed")
+    managed.set_speed(target)
     return f"The target is {managed.speed}. {managed.in_force()}"
 
 

@@ -95,9 +95,7 @@ class Facts:
         kind = (row["detected_type"] or row["declared_type"] or "").partition(";")[0].lower()
         head = content.head.decode("latin-1")
         if not kind.startswith("text/") and not kind.endswith(_TEXTS):
-            said = (
-                f"{len(content.body):,} bytes of {kind or 'an unknown type'}: no text. weft show writes it."
-            )
+            said = f"{len(content.body):,} bytes of {kind or 'an unknown type'}: no text. weft show writes it."
             return Version(row, said, cut=False, head=head)
         text = whole_text(content.text) if kind in _HTML and not source else content.text
         return Version(row, text[:_LONGEST], len(text) > _LONGEST, head)

@@ -19,6 +19,7 @@ from weft.units import size, span
 
 _WIDTH, _HEIGHT = 760, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 12, 34, 30
+_LINES = {"light": COLOURS, "dark": (COLOURS[4], COLOURS[5], COLOURS[2], *COLOURS[:2])}  # what is seen on dark
 _INKS = {"light": ("#1f2328", "#59636e", "#d1d9e0"), "dark": ("#e6e8eb", "#9aa4ae", "#3d444d")}
 _FONT = 'font-family="system-ui, Segoe UI, Helvetica Neue, sans-serif"'
 
@@ -80,7 +81,7 @@ def as_svg(figure: Figure, measured: Mapping[str, Any], tone: str) -> str:
     parts += _times(measured, faint)
     at = _LEFT
     for place, (label, values) in enumerate(series.items()):
-        colour = COLOURS[place % len(COLOURS)]
+        colour = _LINES[tone][place % len(_LINES[tone])]
         parts.append(
             f'<polyline points="{_points(values, most)}" fill="none" stroke="{colour}" stroke-width="1.8" '
             'stroke-linejoin="round"/>'

@@ -52,7 +52,7 @@ def overview_of(found: Status, rates: dict[str, list[float]]) -> Overview:
         "known": f"{found.known:,}",
         "active": f"{found.active:,}",
         "memory": size(sum(worker.memory for worker in alive)),
-        "disk": f"{size(found.disk_free)} of {size(found.disk_size)} free" if found.disk_size else "not known here",
+        "disk": size(found.disk_free) if found.disk_size else "not known",
         "seconds": span(found.seconds),
         "target": target_of(found),
         "blacklist": f"{found.blacklist:,}",

@@ -77,7 +77,8 @@ def stage_rows(found: Status) -> list[tuple[str, str, str, str, str]]:
     for name, stage in found.stages.items():
         mean = f"{stage.mean:,.2f} s" if name == "courtesy" else f"{stage.mean * 1000:,.2f} ms"
         label = "courtesy wait" if name == "courtesy" else name
-        each = f"{mean} a {_EACH.get(name, 'page')}"
+        what = _EACH.get(name, "page")
+        each = f"{mean} {'an' if what[0] in 'aeiou' else 'a'} {what}"
         rows.append((label, stage.device, f"{stage.operations:,}", f"{stage.seconds:,.1f}", each))
     return rows
 
