@@ -74,6 +74,12 @@ _COMMANDS = (
     ("", "report", "report:report", "Characterise a crawl: one HTML page with plots, or JSON."),
     (
         "",
+        "webmasters",
+        "webmasters:webmasters",
+        "Write a page for webmasters: who crawls, why, and how to be left alone.",
+    ),
+    (
+        "",
         "text",
         "text:text",
         "Make texts of what a crawl has stored, in the formats that can be read, and say what came of each.",
