@@ -140,7 +140,9 @@ def _run(bed: Bed, out: Path, seconds: float, *, watched: bool) -> dict[str, flo
     seeds.write_text("\n".join(bed.seeds()), encoding="utf-8")
     command = [sys.executable, "-m", "weft", "crawl", "--seeds", str(seeds), "--out", str(out), "--scope", "all"]
     command += ["--dns", bed.dns, "--allow-address", "127.0.0.0/8", "--wait", "0", "--per-visit", "20"]
-    crawl = subprocess.Popen([*command, "--workers", "1", "--max-time", "600"], stderr=subprocess.DEVNULL)
+    crawl = subprocess.Popen(
+        [*command, "--workers", "1", "--max-time", "600"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         while not (out / "frontier.db").exists() or _pages(out) < 500:
             time.sleep(0.5)

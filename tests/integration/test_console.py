@@ -16,6 +16,7 @@ import pytest
 from tests.browsing import HERE, Caller, check_harmless, console_of, inside
 from tests.commands import weft
 from tests.crawling import crawl, make_web
+from tests.database import database
 from tests.patience import PATIENCE
 from tests.siege import Siege, command_for, wait_until
 
@@ -256,6 +257,25 @@ def _slow(bed: Bed, out: Path) -> list[str]:
     return command_for(bed, out, "--wait", "0.1", "--per-visit", "5", "--speed", "60 pages/s", "--workers", "1")
 
 
+def test_cluster__is_shown_and_managed_by_its_address() -> None:
+    """A crawl in a database has no files here: what needs them says where they are, everything else works."""
+    address = database().schema()
+    weft("cluster", "init", address, "http://one.test/", "http://two.test/", "--contact", "me@example.org")
+    with inside(address) as caller:
+        page = caller.page("/")
+        check_harmless(page, caller.root)
+        assert "not running" in page
+        assert re.search(r"to crawl</td><td [^>]*>2<", page)
+        assert caller.act("pause").startswith("Paused.")
+        assert json.loads(weft("status", address, "--json"))["paused"] is True
+        assert "each node has workers of its own" in caller.act("workers", workers="2")
+        assert "there is no node 7" in caller.act("leave", node="7")
+        for path in ("/sites", "/plots"):
+            assert "where its nodes are" in caller.page(path, 400)
+        assert "where its nodes are" in caller.page("/site", 400, name="one.test")
+        assert "where its nodes are" in caller.page("/url", 400, url="http://one.test/")
+
+
 # --- where it is served ---
 
 
@@ -278,7 +298,15 @@ def test_link__is_good_once_and_another_one_is_printed(crawled: Path) -> None:
         assert again.status == 403
         assert "set-cookie" not in again.headers
         assert len(told) == 1
+        assert "from 127.0.0.1" in told[0]
         assert caller.ask("POST", "/enter", form={"token": told[0].partition("token=")[2]}).status == 303
+        caller.enter()
+        caller.act("pause")
+        caller.act("resume")
+        assert told[-2:] == [
+            f"{what}. The crawl is not running: this holds when it is run again."
+            for what in ("pause: Paused", "resume: Resumed")
+        ]
     finally:
         server.stop()
         thread.join(PATIENCE)

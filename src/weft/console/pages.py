@@ -54,14 +54,16 @@ class Pages:
         sessions: Sessions,
         *,
         entered: Callable[[str], None] = lambda _whence: None,
+        acted: Callable[[str], None] = lambda _what: None,
         ending: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`entered` is told who came in; once `ending` says so, no stream of events goes on."""
+        """`entered` is told who came in, `acted` what was done; once `ending` says so, no stream of events goes on."""
         self._crawl = crawl
         self._facts = facts
         self._where = where
         self._sessions = sessions
         self._entered = entered
+        self._acted = acted
         self._ending = ending
         self._static = _static()
         self._stamps = {name: hashlib.sha256(body).hexdigest()[:12] for name, (body, _type) in self._static.items()}
@@ -209,6 +211,7 @@ class Pages:
         try:
             with managing(self._crawl) as managed:
                 session.said = [action(managed, form)]
+            self._acted(f"{request.path_params['name']}: {session.said[0]}")
         except UsageError as error:
             session.said = [str(error)]
         back = "/" if form.get("back") == "overview" else "/manage"

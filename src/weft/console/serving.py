@@ -128,7 +128,13 @@ class Server:
         whole = first.lower() if wanted.behind_proxy or _has_port(first) else f"{first.lower()}:{self.port}"
         self.url = f"{self.where.scheme}://{whole}"
         pages = Pages(
-            crawl, facts, self.where, self._sessions, entered=self._entered, ending=lambda: self._server.should_exit
+            crawl,
+            facts,
+            self.where,
+            self._sessions,
+            entered=self._entered,
+            acted=say,
+            ending=lambda: self._server.should_exit,
         )
         config = uvicorn.Config(
             Door(pages.app(), self.where, self._sessions),
