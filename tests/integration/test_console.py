@@ -5,6 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import signal
+import socket
+import ssl
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from tests.browsing import HERE, Caller, check_harmless, console_of, inside
 from tests.commands import weft
 from tests.crawling import crawl, make_web
@@ -310,6 +316,73 @@ def test_link__is_good_once_and_another_one_is_printed(crawled: Path) -> None:
     finally:
         server.stop()
         thread.join(PATIENCE)
+
+
+def test_certificate__makes_the_cookie_one_of_this_host(crawled: Path, tmp_path: Path) -> None:
+    """Beyond loopback there is TLS: a cookie with the prefix that binds it, for names that were given and no others."""
+    authority = trustme.CA()
+    own = authority.issue_cert("crawl.example.org")
+    certificate, key = tmp_path / "crawl.pem", tmp_path / "crawl.key"
+    own.cert_chain_pems[0].write_to_path(certificate)
+    own.private_key_pem.write_to_path(key)
+    context = ssl.create_default_context(cadata=authority.cert_pem.bytes().decode())
+    wanted = Wanted(
+        place=Place("0.0.0.0", 0),  # noqa: S104
+        names=("crawl.example.org",),
+        certificate=certificate,
+        key=key,
+    )
+    server = Server(str(crawled), wanted, SystemClock(), lambda _line: None)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        wait_until(lambda: server.started, "the console does not start")
+        assert server.url == f"https://crawl.example.org:{server.port}"
+
+        def ask(method: str, path: str, host: str, body: str = "") -> http.client.HTTPResponse:
+            line = socket.create_connection(("127.0.0.1", server.port), PATIENCE)
+            connection = http.client.HTTPSConnection("crawl.example.org", server.port)
+            connection.sock = context.wrap_socket(line, server_hostname="crawl.example.org")
+            headers = {"Host": host, "Origin": f"https://{host}", "Content-Type": "application/x-www-form-urlencoded"}
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            answer.read()
+            connection.close()
+            return answer
+
+        name, token = f"crawl.example.org:{server.port}", server.link.partition("token=")[2]
+        assert ask("GET", "/enter", f"127.0.0.1:{server.port}").status == 421
+        came = ask("POST", "/enter", name, f"token={token}")
+        assert (came.status, came.getheader("location")) == (303, "/")
+        cookie = str(came.getheader("set-cookie"))
+        assert cookie.startswith("__Host-weft-console=")
+        assert cookie.endswith("; Path=/; HttpOnly; SameSite=Strict; Secure")
+        assert str(came.getheader("strict-transport-security")).startswith("max-age=")
+    finally:
+        server.stop()
+        thread.join(PATIENCE)
+
+
+def test_command__ends_by_a_signal_though_somebody_watches(crawled: Path) -> None:
+    """A stream of events that is open keeps nobody waiting; the link is on the terminal."""
+    command = [sys.executable, "-m", "weft", "console", str(crawled), "--at", ":0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        found = re.search(r"http://(127\.0\.0\.1:\d+)/enter\?token=(\S+)", said)
+        assert found is not None, said
+        connection = http.client.HTTPConnection(found[1], timeout=PATIENCE)
+        form = {"Origin": f"http://{found[1]}", "Content-Type": "application/x-www-form-urlencoded"}
+        connection.request("POST", "/enter", f"token={found[2]}", form)
+        came = connection.getresponse()
+        came.read()
+        root, cookie = str(came.getheader("location")), str(came.getheader("set-cookie")).partition(";")[0]
+        connection.request("GET", f"{root}live", headers={"Cookie": cookie})
+        assert connection.getresponse().readline() == b"retry: 3000\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+        assert "somebody has come in from 127.0.0.1" in process.stdout.read()
+        connection.close()
 
 
 def test_leaving__ends_the_session(crawled: Path) -> None:
