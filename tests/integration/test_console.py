@@ -107,6 +107,8 @@ def test_events__say_the_same_again_and_again(crawled: Path, caller: Caller) -> 
     assert len(events) == 2
     assert events[0]["values"]["pages"] == f"{status(crawled)['pages']:,}"
     assert events[0]["tables"]["workers"]
+    looked = caller.ask("HEAD", f"{caller.root}/live")
+    assert (looked.status, looked.text) == (200, "")
 
 
 def test_sites__are_those_of_the_command_page_by_page(crawled: Path, caller: Caller) -> None:

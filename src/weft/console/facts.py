@@ -7,6 +7,8 @@ and what needs them is refused with a message that says where they are.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 from weft.clock import Clock
 from weft.console.kept import Kept
 from weft.console.watching import Watching
-from weft.errors import UsageError, no_crawl
+from weft.errors import UsageError, WeftError, no_crawl
 from weft.explain import Explanation, explain_url
 from weft.frontier.shared.address import is_address, without_password
 from weft.manage import managing
@@ -25,6 +27,7 @@ from weft.sites.one import Site, look_at_site
 from weft.sites.survey import Survey, survey
 from weft.text.html import whole_text
 
+_PATIENCE = 10.0  # seconds that a question waits for others
 _LONGEST = 200_000  # characters of a text that are shown
 _SURVEYED, _MEASURED = 10.0, 30.0  # seconds that the sites, and the plots, are kept at least
 _TEXTS = ("xml", "json", "javascript")  # how media types end that are text, besides text/…
@@ -73,7 +76,7 @@ class Facts:
 
     def site(self, name: str) -> Site:
         """Everything about one site."""
-        with self._one:
+        with self._alone():
             return look_at_site(self._files(), name, self._clock.wall())
 
     def measured(self) -> dict[str, Any] | None:
@@ -82,7 +85,7 @@ class Facts:
 
     def explain(self, url: str) -> Explanation:
         """Why a URL was crawled or not."""
-        with self._one:
+        with self._alone():
             return explain_url(self._files(), url)
 
     def version(self, fetches: list[dict[str, Any]], place: int, *, source: bool) -> Version:
@@ -90,7 +93,7 @@ class Facts:
         if not 0 <= place < len(fetches) or fetches[place]["volume"] is None:
             raise UsageError("nothing is stored of this version", where=self.name, todo="choose another one")
         row = fetches[place]
-        with self._one:
+        with self._alone():
             content = Content(row, Crawl(self._files()).files.content(row))
         kind = (row["detected_type"] or row["declared_type"] or "").partition(";")[0].lower()
         head = content.head.decode("latin-1")
@@ -99,6 +102,18 @@ class Facts:
             return Version(row, said, cut=False, head=head)
         text = whole_text(content.text) if kind in _HTML and not source else content.text
         return Version(row, text[:_LONGEST], len(text) > _LONGEST, head)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else asks something that takes long. Who has waited for a while is sent away: threads are few, and the
+        other pages need them.
+        """
+        if not self._one.acquire(timeout=_PATIENCE):
+            raise WeftError("other questions are being answered", where=self.name, todo="ask again in a moment")
+        try:
+            yield
+        finally:
+            self._one.release()
 
     def _files(self) -> Path:
         if self.out is None:

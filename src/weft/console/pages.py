@@ -39,7 +39,12 @@ from weft.version import __version__
 _ROWS = 50  # sites of a page
 _MOST_STREAMS = 32
 _LONGEST_TEXT = 4096  # characters of a URL or a name that is asked for
-_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "events": "text/event-stream; charset=utf-8",
+}
 _TABS = {"/": "Overview", "/sites": "Sites", "/url": "URL", "/plots": "Plots", "/manage": "Manage"}
 
 
@@ -134,6 +139,8 @@ class Pages:
         watching, session = self._facts.watching, session_of(request.scope["state"])
         if watching.watchers >= _MOST_STREAMS:
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE)
+        if request.method == "HEAD":  # it has no end, and nobody would read it
+            return Response(media_type=_TYPES["events"])
 
         async def events() -> AsyncIterator[bytes]:
             yield b"retry: 3000\n\n"
@@ -143,7 +150,7 @@ class Pages:
             except WeftError as error:
                 yield b"event: trouble\ndata: " + msgspec.json.encode(str(error)) + b"\n\n"
 
-        return StreamingResponse(events(), media_type="text/event-stream")
+        return StreamingResponse(events(), media_type=_TYPES["events"])
 
     def _sites(self, request: Request) -> Response:
         asked = request.query_params
