@@ -101,9 +101,9 @@ class Caller:
 
 
 @contextmanager
-def console_of(crawl: Path | str) -> Iterator[Server]:
+def console_of(crawl: Path | str, *reports: Path) -> Iterator[Server]:
     """A console on a free port, for as long as the test needs it."""
-    server = Server(str(crawl), Wanted(place=HERE), SystemClock(), lambda _line: None)
+    server = Server(str(crawl), Wanted(place=HERE, reports=reports), SystemClock(), lambda _line: None)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
@@ -115,9 +115,9 @@ def console_of(crawl: Path | str) -> Iterator[Server]:
 
 
 @contextmanager
-def inside(crawl: Path | str) -> Iterator[Caller]:
+def inside(crawl: Path | str, *reports: Path) -> Iterator[Caller]:
     """Somebody who came in."""
-    with console_of(crawl) as server:
+    with console_of(crawl, *reports) as server:
         caller = Caller(server)
         assert caller.enter().status == 303
         yield caller

@@ -191,6 +191,22 @@ def test_plots__are_files_with_their_numbers_beside(crawled: Path, caller: Calle
         assert caller.ask("GET", f"{caller.root}{wrong}").status == 404
 
 
+def test_reports__stand_side_by_side(crawled: Path, tmp_path: Path) -> None:
+    """Those that were named when the console was opened, by the numbers that they have; texts in them stay texts."""
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    found = json.loads(weft("report", crawled, "--json", "--no-graph"))
+    first.write_text(json.dumps(found), encoding="utf-8")
+    second.write_text(json.dumps(found | {"crawl": "<script>alert(1)</script>", "fetches": 77}), encoding="utf-8")
+    with inside(crawled, first, second) as caller:
+        page = caller.page("/reports")
+        check_harmless(page, caller.root)
+        assert f'<td class="number">{found["fetches"]:,}</td><td class="number">77</td>' in page
+        assert "totals.pages" in page
+        assert "totals.pages" not in caller.page("/reports", text="fetches")
+    with inside(crawled) as caller:
+        assert "None was given" in caller.page("/reports")
+
+
 # --- actions ---
 
 

@@ -74,7 +74,7 @@ def test_texts__of_requests_stay_text(caller: Caller, text: str) -> None:
         answer = caller.ask("GET", f"{caller.root}{path}?{field}={quote(text)}")
         assert answer.status in (200, 400), (path, field)
         check_harmless(answer.text, caller.root)
-    for path, field in (("/site", "name"), ("/url", "url")):
+    for path, field in (("/site", "name"), ("/url", "url"), ("/reports", "text")):
         answer = caller.ask("GET", f"{caller.root}{path}?{field}={quote(text)}")
         assert answer.status in (200, 400), (path, field)
         check_harmless(answer.text, caller.root)

@@ -144,9 +144,12 @@ def test_pages__are_shown_in_every_look(browser: Browser, running: Path) -> None
         "site": ("/site", {"name": row["site"]}),
         "url": ("/url", {"url": row["url"], "version": "0"}),
         "plots": ("/plots", {}),
+        "reports": ("/reports", {}),
         "manage": ("/manage", {}),
     }
-    with console_of(running) as server:
+    report = running.parent / "report.json"
+    report.write_text(weft("report", running, "--json", "--no-graph"), encoding="utf-8")
+    with console_of(running, report, report) as server:
         for look in LOOKS:
             with window(browser, server, look) as shown:
                 for name, (path, query) in pages.items():

@@ -28,6 +28,13 @@ def console(
     behind_proxy: Annotated[
         bool, Parameter(help="A proxy with TLS stands before it, and passes the Host header on.", negative=())
     ] = False,
+    report: Annotated[
+        list[Path] | None,
+        Parameter(
+            help="A report to show beside others: a file of weft report --json, or the folder of a simulation.",
+            negative=(),
+        ),
+    ] = None,
 ) -> None:
     """Show a crawl in a browser, live, and manage it there.
 
@@ -53,7 +60,14 @@ def console(
         raise UsageError(
             "the console needs Starlette, Jinja and uvicorn", todo="pip install 'weft[console]'"
         ) from error
-    wanted = Wanted(place=place, names=tuple(name or ()), certificate=certificate, key=key, behind_proxy=behind_proxy)
+    wanted = Wanted(
+        place=place,
+        names=tuple(name or ()),
+        certificate=certificate,
+        key=key,
+        behind_proxy=behind_proxy,
+        reports=tuple(report or ()),
+    )
     server = Server(crawl, wanted, SystemClock(), _say)
     _say(f"the console of {crawl} is at {server.link}")
     _say("this link is good for one browser; Ctrl-C ends the console, and the crawl goes on")

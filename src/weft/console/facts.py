@@ -7,7 +7,7 @@ and what needs them is refused with a message that says where they are.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 from weft.clock import Clock
 from weft.console.kept import Kept
+from weft.console.reports import Report, read_report
 from weft.console.watching import Watching
 from weft.errors import UsageError, WeftError, no_crawl
 from weft.explain import Explanation, explain_url
@@ -47,8 +48,9 @@ class Version:
 class Facts:
     """Those of one crawl. Any thread may ask."""
 
-    def __init__(self, crawl: str, clock: Clock) -> None:
+    def __init__(self, crawl: str, clock: Clock, reports: Sequence[Path] = ()) -> None:
         self._crawl = crawl
+        self._reports = reports
         self._clock = clock
         self.out = None if is_address(crawl) else Path(crawl)
         self.name = without_password(crawl, where="the command line") if self.out is None else str(self.out)
@@ -82,6 +84,10 @@ class Facts:
     def measured(self) -> dict[str, Any] | None:
         """Its life so far, as plots need it; None where nothing was fetched."""
         return self._measured.get()
+
+    def reports(self) -> list[Report]:
+        """The reports that were named when the console was opened, as they are now."""
+        return [read_report(path) for path in self._reports]
 
     def explain(self, url: str) -> Explanation:
         """Why a URL was crawled or not."""
@@ -125,3 +131,4 @@ class Facts:
         if self.out is not None and not (self.out / "crawl.toml").exists():
             raise no_crawl(self.name)
         self.status()
+        self.reports()

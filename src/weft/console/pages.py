@@ -27,6 +27,7 @@ from weft.console.actions import ACTIONS
 from weft.console.door import ENTRANCE, STATIC, Where, form_of, session_of
 from weft.console.facts import Facts
 from weft.console.figures import FIGURES, as_csv, as_svg
+from weft.console.reports import side_by_side
 from weft.console.sessions import Session, Sessions
 from weft.errors import UsageError, WeftError
 from weft.manage import managing
@@ -45,7 +46,14 @@ _TYPES = {
     "svg": "image/svg+xml",
     "events": "text/event-stream; charset=utf-8",
 }
-_TABS = {"/": "Overview", "/sites": "Sites", "/url": "URL", "/plots": "Plots", "/manage": "Manage"}
+_TABS = {
+    "/": "Overview",
+    "/sites": "Sites",
+    "/url": "URL",
+    "/plots": "Plots",
+    "/reports": "Reports",
+    "/manage": "Manage",
+}
 
 
 class Pages:
@@ -94,6 +102,7 @@ class Pages:
             Route(f"{root}/url", self._url, methods=["GET"]),
             Route(f"{root}/plots", self._plots, methods=["GET"]),
             Route(f"{root}/plots/{{name}}.{{form}}", self._plot, methods=["GET"]),
+            Route(f"{root}/reports", self._reports, methods=["GET"]),
             Route(f"{root}/manage", self._manage, methods=["GET"]),
             Route(f"{root}/leave", self._leave, methods=["POST"]),
             Route(f"{root}/act/{{name}}", self._act, methods=["POST"]),
@@ -203,6 +212,11 @@ class Pages:
             return Response(as_csv(figure, measured), media_type="text/csv; charset=utf-8")
         tone = "dark" if request.query_params.get("tone") == "dark" else "light"
         return Response(as_svg(figure, measured, tone), media_type=_TYPES["svg"])
+
+    def _reports(self, request: Request) -> Response:
+        text = request.query_params.get("text", "")[:_LONGEST_TEXT]
+        found = side_by_side(self._facts.reports(), text)
+        return self._html("reports.html", request, tab="/reports", found=found, text=text)
 
     # What can be done.
 

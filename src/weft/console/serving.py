@@ -40,6 +40,7 @@ class Wanted:
     certificate: Path | None = None
     key: Path | None = None
     behind_proxy: bool = False
+    reports: tuple[Path, ...] = ()  # to be shown side by side
 
     @property
     def loopback(self) -> bool:
@@ -117,7 +118,7 @@ class Server:
 
     def __init__(self, crawl: str, wanted: Wanted, clock: Clock, say: Say) -> None:
         check(wanted)
-        facts = Facts(crawl, clock)
+        facts = Facts(crawl, clock, wanted.reports)
         facts.check()
         self._say = say
         self._sessions = Sessions(clock)
