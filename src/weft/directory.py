@@ -15,7 +15,7 @@ import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -269,6 +269,16 @@ def secret_of(out: Path) -> bytes:
     if len(secret) != SECRET or check != _check_of(secret):
         raise _no_secret(path, "it is damaged")
     return secret
+
+
+def group_keys(out: Path) -> Callable[[str], int] | None:
+    """The keys by which groups are on the shelf, for who may read the crawl's secret."""
+    from weft.frontier.keyed import Keyed  # numpy comes with it
+
+    try:
+        return Keyed(secret_of(out)).of
+    except WeftError:
+        return None
 
 
 def _check_of(secret: bytes) -> str:

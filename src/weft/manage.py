@@ -59,6 +59,14 @@ class Managed:
         """Why the run that is ending, or has ended, is over; "" where nobody said so."""
         return self._shared.state().over
 
+    def in_force(self) -> str:
+        """From when on holds what was said?"""
+        if not self.running:
+            return "The crawl is not running: this holds when it is run again."
+        if self.over:
+            return f"The crawl is about to end ({self.over}): this holds when it is run again."
+        return "In force within seconds."
+
     # Pausing and ending.
 
     def pause(self) -> None:

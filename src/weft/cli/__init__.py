@@ -45,6 +45,7 @@ _COMMANDS = (
         "status:status",
         "Show how a crawl stands: pages, speed, sites, errors, where the time goes, and every worker.",
     ),
+    ("", "console", "console:console", "Show a crawl in a browser, live, and manage it there."),
     ("", "pause", "manage:pause", "Have a crawl fetch nothing more until `weft resume`."),
     ("", "resume", "manage:resume", "Let a crawl go on that was paused."),
     ("", "speed", "manage:speed", "Set how fast a crawl goes at most, over all its workers."),
@@ -55,6 +56,7 @@ _COMMANDS = (
     ("", "clean", "clean:clean", "Tidy up after a crawl that does not run."),
     ("", "repair", "repair:repair", "Look for damaged files of a crawl, say what is lost, and mend the rest."),
     ("", "explain", "explain:explain", "Say why a URL was crawled or not."),
+    ("", "sites", "sites:sites", "List the sites of a crawl and what each waits for, or say everything about one."),
     ("", "show", "show:show", "Write a page as it was fetched to standard output."),
     (
         "",
@@ -70,6 +72,12 @@ _COMMANDS = (
         "Write a crawl for other programs: as WACZ to be replayed, as JSON lines or CSV to be computed with.",
     ),
     ("", "report", "report:report", "Characterise a crawl: one HTML page with plots, or JSON."),
+    (
+        "",
+        "webmasters",
+        "webmasters:webmasters",
+        "Write a page for webmasters: who crawls, why, and how to be left alone.",
+    ),
     (
         "",
         "text",

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from weft.audit import Audit, Finding, Place, audit_crawl
-from weft.cli.console import Console
+from weft.cli.terminal import Terminal
 
 _MOST_SHOWN = 20
 _WIDTH = 110  # a narrower terminal breaks the lines itself, a pipe need not
@@ -59,13 +59,13 @@ def audit(
 
 
 def _print(found: Audit) -> None:
-    console = Console(soft_wrap=True)
-    console.width = max(console.width, _WIDTH)
+    terminal = Terminal(soft_wrap=True)
+    terminal.width = max(terminal.width, _WIDTH)
     if found.visits == 0:
-        console.print(f"Nothing to audit yet: {found.rows:,} fetches, no connection.")
+        terminal.print(f"Nothing to audit yet: {found.rows:,} fetches, no connection.")
         return
     networks = f" of {found.networks:,} networks" if found.networks else ""
-    console.print(
+    terminal.print(
         f"{found.rows:,} fetches in {found.visits:,} visits to {found.sites:,} sites "
         f"of {found.domains:,} domains at {found.addresses:,} addresses{networks}\n"
     )
@@ -80,27 +80,27 @@ def _print(found: Audit) -> None:
         sign = "≤" if _is_most(extreme.rule) else "≥"
         limit = f"{sign} {_figure(extreme, extreme.limit)}"
         table.add_row(_RULES[extreme.rule], _figure(extreme, extreme.figure), limit, extreme.who, _when(extreme))
-    console.print(table)
-    _print_judged(console, found)
+    terminal.print(table)
+    _print_judged(terminal, found)
     if found.ok:
-        console.print("\nNo rule was broken.")
+        terminal.print("\nNo rule was broken.")
         return
     total = sum(found.broken.values())
     counts = ", ".join(f"{rule} {count:,}" for rule, count in found.broken.items())
-    console.print(f"\nRules were broken {total:,} times: {counts}")
+    terminal.print(f"\nRules were broken {total:,} times: {counts}")
     for violation in found.violations[:_MOST_SHOWN]:
         for line in _violation(violation):
-            console.print(f"  {line}")
+            terminal.print(f"  {line}")
     if total > _MOST_SHOWN:
-        console.print(f"  and {total - _MOST_SHOWN:,} more; --json lists them")
+        terminal.print(f"  and {total - _MOST_SHOWN:,} more; --json lists them")
 
 
-def _print_judged(console: Console, found: Audit) -> None:
+def _print_judged(terminal: Terminal, found: Audit) -> None:
     judged = {_RULES[rule]: count for rule, count in found.judged.items() if rule != "robots-age" and count}
     if judged:
-        console.print("\nrequests judged: " + ", ".join(f"{count:,} {rule}" for rule, count in judged.items()))
+        terminal.print("\nrequests judged: " + ", ".join(f"{count:,} {rule}" for rule, count in judged.items()))
     for what, count in found.unjudged.items():
-        console.print(f"not judged: {count:,} {what}")
+        terminal.print(f"not judged: {count:,} {what}")
 
 
 def _violation(found: Finding) -> list[str]:

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from rich.table import Table
 
-from weft.cli.console import Console
 from weft.cli.options import given_of
+from weft.cli.terminal import Terminal
 from weft.errors import UsageError
 from weft.graph.changing.files import load_world
 from weft.graph.rank import pagerank
@@ -42,17 +42,17 @@ def simulate_continuous(
     if json:
         print(msgspec.json.encode(summary).decode())
         return 0
-    console, table = Console(), Table(box=None, pad_edge=False)
+    terminal, table = Terminal(), Table(box=None, pad_edge=False)
     shown = [0, *(1 + TITLES.index(title) for title in _SHOWN)]
     for at in shown:
         table.add_column(("policy", *TITLES)[at], justify="right" if at else "left", no_wrap=not at)
     for result in results:
         row = row_of(result)
         table.add_row(*(row[at] for at in shown))
-    console.print(table)
+    terminal.print(table)
     for warning in summary["warnings"]:
-        console.print(f"! {warning}", soft_wrap=True)
-    console.print(f"report: {out / 'index.html'}", soft_wrap=True)
+        terminal.print(f"! {warning}", soft_wrap=True)
+    terminal.print(f"report: {out / 'index.html'}", soft_wrap=True)
     return 0
 
 

@@ -15,10 +15,10 @@ from rich.live import Live
 from rich.table import Table
 
 from weft.app import Summary
-from weft.cli.console import Console
-from weft.cli.left_out import left_out, stored_again
+from weft.cli.terminal import Terminal
 from weft.engine.progress import Statistics
 from weft.frontier.shared.contract import BYTE_LIMIT, DONE, PAGE_LIMIT, TIME_LIMIT
+from weft.operations.left_out import left_out, stored_again
 from weft.store.places import volume_folders
 from weft.store.stored import STORED
 from weft.units import size, span
@@ -31,14 +31,14 @@ class Display:
     """Shows how a crawl goes."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self._console = Console(stderr=True)
+        self._terminal = Terminal(stderr=True)
         self._quiet = quiet
         self._live: Live | None = None
         self._line_at = 0.0
 
     def __enter__(self) -> Self:
-        if not self._quiet and self._console.is_terminal:
-            self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        if not self._quiet and self._terminal.is_terminal:
+            self._live = Live(console=self._terminal, auto_refresh=False, transient=True)
             self._live.start()
         return self
 
@@ -127,8 +127,8 @@ def _panel(now: Statistics) -> Table:
 def print_summary(summary: Summary) -> None:
     """Say what came out, where it lies and what to try next."""
     counts = summary.counts
-    console = Console()
-    print_line = partial(console.print, soft_wrap=True)
+    terminal = Terminal()
+    print_line = partial(terminal.print, soft_wrap=True)
     print_line(f"\n{_ending(summary)}", style="bold")
     print_line(
         f"  {_count(counts.pages, 'page')} ({counts.good:,} good, {_count(counts.redirects, 'redirect')}, "

@@ -9,7 +9,7 @@ import msgspec
 from cyclopts import Parameter
 from rich.table import Table
 
-from weft.cli.console import Console
+from weft.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from weft.duplicates.hosts import Found
@@ -49,7 +49,7 @@ def duphosts(
         return
     _print(found, by)
     if to is not None:
-        Console(soft_wrap=True).print(f"\n{written:,} replicas, by {by}, are in {to}: weft crawl --duphosts {to}")
+        Terminal(soft_wrap=True).print(f"\n{written:,} replicas, by {by}, are in {to}: weft crawl --duphosts {to}")
 
 
 def _as_json(found: Found) -> dict[str, object]:
@@ -58,9 +58,9 @@ def _as_json(found: Found) -> dict[str, object]:
 
 
 def _print(found: Found, by: str) -> None:
-    console = Console(soft_wrap=True)
-    console.width = max(console.width, _WIDTH)
-    console.print(f"{found.sites:,} sites with {found.contents:,} contents\n")
+    terminal = Terminal(soft_wrap=True)
+    terminal.width = max(terminal.width, _WIDTH)
+    terminal.print(f"{found.sites:,} sites with {found.contents:,} contents\n")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("heuristic")
     for name in ("replicas", "of all sites", "originals"):
@@ -68,11 +68,11 @@ def _print(found: Found, by: str) -> None:
     for name, pairs in found.replicas.items():
         originals = len({pair.original for pair in pairs})
         table.add_row(name, f"{len(pairs):,}", f"{len(pairs) / found.sites:.1%}", f"{originals:,}")
-    console.print(table)
+    terminal.print(table)
     pairs = found.replicas[by]
     if pairs:
-        console.print(f"\nby {by}:")
+        terminal.print(f"\nby {by}:")
     for pair in sorted(pairs, key=lambda pair: -pair.equal)[:_SHOWN]:
-        console.print(f"  {pair.replica} is a copy of {pair.original}: {pair.equal:,} of {pair.contents:,} contents")
+        terminal.print(f"  {pair.replica} is a copy of {pair.original}: {pair.equal:,} of {pair.contents:,} contents")
     if len(pairs) > _SHOWN:
-        console.print(f"  and {len(pairs) - _SHOWN:,} more; --to writes all of them, --json too")
+        terminal.print(f"  and {len(pairs) - _SHOWN:,} more; --to writes all of them, --json too")

@@ -9,7 +9,7 @@ import msgspec
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from weft.cli.console import Console
+from weft.cli.terminal import Terminal
 from weft.readiness import make_ready
 
 if TYPE_CHECKING:
@@ -53,34 +53,34 @@ def duplicates(
 
 
 def _print(found: Found) -> None:
-    console = Console(soft_wrap=True)
-    console.width = max(console.width, _WIDTH)
-    console.print(
+    terminal = Terminal(soft_wrap=True)
+    terminal.width = max(terminal.width, _WIDTH)
+    terminal.print(
         f"{found.pages:,} pages: {found.exact:,} exact duplicates ({_share(found.exact, found)}), {found.near:,} near "
         f"ones within {found.within} bits ({_share(found.near, found)}), in {found.clusters:,} clusters"
     )
     if not found.simhashes:
-        console.print("no page has a SimHash: near-duplicates are found in crawls that ran with --simhash")
+        terminal.print("no page has a SimHash: near-duplicates are found in crawls that ran with --simhash")
     elif found.simhashes < found.pages:
-        console.print(f"{found.pages - found.simhashes:,} pages have no SimHash: no text, or too few words of it")
+        terminal.print(f"{found.pages - found.simhashes:,} pages have no SimHash: no text, or too few words of it")
     if found.cut:
-        console.print(f"{found.cut:,} SimHashes have so many alike in some bits that not all were compared")
+        terminal.print(f"{found.cut:,} SimHashes have so many alike in some bits that not all were compared")
     for cluster in found.largest:
-        _print_cluster(console, cluster)
+        _print_cluster(terminal, cluster)
     if found.clusters > len(found.largest):
-        console.print(f"\nand {found.clusters - len(found.largest):,} more clusters; --most lists them")
+        terminal.print(f"\nand {found.clusters - len(found.largest):,} more clusters; --most lists them")
 
 
 def _share(count: int, found: Found) -> str:
     return f"{count / found.pages:.1%}"
 
 
-def _print_cluster(console: Console, cluster: Cluster) -> None:
+def _print_cluster(terminal: Terminal, cluster: Cluster) -> None:
     same = "one content" if cluster.contents == 1 else f"{cluster.contents:,} contents, up to {cluster.furthest} bits"
     sites = [f"{site} {pages:,}" for site, pages in list(cluster.sites.items())[:_SITES]]
     more = len(cluster.sites) - len(sites)
-    console.print(f"\n{cluster.pages:,} pages, {same}; on {', '.join(sites)}{f' and {more:,} more' if more else ''}")
+    terminal.print(f"\n{cluster.pages:,} pages, {same}; on {', '.join(sites)}{f' and {more:,} more' if more else ''}")
     for url in cluster.urls:
-        console.print(f"  {url}")
+        terminal.print(f"  {url}")
     if cluster.pages > len(cluster.urls):
-        console.print(f"  and {cluster.pages - len(cluster.urls):,} more")
+        terminal.print(f"  and {cluster.pages - len(cluster.urls):,} more")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from cyclopts import Parameter
 
-from weft.cli.console import Console
 from weft.cli.lines import lines_of
+from weft.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from weft.text.topic import Labelled
@@ -57,11 +57,11 @@ def train(
         said = {"words": len(model.words), "telling": model.telling(), "precision": verdicts.precision}
         print(msgspec.json.encode(said | {"recall": verdicts.recall, "texts": len(given)}).decode())
         return
-    console = Console(soft_wrap=True)
-    console.print(
+    terminal = Terminal(soft_wrap=True)
+    terminal.print(
         f"{out}: {len(model.words):,} words, of {len(given):,} texts; most telling: {', '.join(model.telling())}"
     )
-    console.print(
+    terminal.print(
         f"made of four fifths of them and held against the others: precision {verdicts.precision:.3f}, "
         f"recall {verdicts.recall:.3f}"
     )
@@ -89,7 +89,7 @@ def check(
         said = msgspec.structs.asdict(verdicts) | {"precision": verdicts.precision, "recall": verdicts.recall}
         print(msgspec.json.encode(said).decode())
         return
-    Console(soft_wrap=True).print(
+    Terminal(soft_wrap=True).print(
         f"{verdicts.texts:,} texts, {verdicts.about:,} about {found.topic}: {verdicts.said:,} said to be, "
         f"{verdicts.right:,} of them rightly: precision {verdicts.precision:.3f}, recall {verdicts.recall:.3f}"
     )

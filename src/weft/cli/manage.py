@@ -16,7 +16,7 @@ from weft.cli.bounds import within
 from weft.cli.lines import given_seeds, lines_of
 from weft.errors import UsageError, WeftError
 from weft.frontier.blacklist import usable_rule
-from weft.manage import Managed, managing
+from weft.manage import managing
 
 _MOST_SHOWN = 20
 
@@ -28,14 +28,14 @@ def pause(crawl: Crawl, /) -> None:
     """Have a crawl fetch nothing more until `weft resume`. Pages under way come to their end."""
     with managing(crawl) as managed:
         managed.pause()
-        print(f"Paused. {_from_when(managed)}")
+        print(f"Paused. {managed.in_force()}")
 
 
 def resume(crawl: Crawl, /) -> None:
     """Let a crawl go on that was paused."""
     with managing(crawl) as managed:
         managed.resume()
-        print(f"Resumed. {_from_when(managed)}")
+        print(f"Resumed. {managed.in_force()}")
 
 
 def speed(
@@ -67,7 +67,7 @@ def speed(
             found = {"speed": managed.speed, "pages_target": pages, "bytes_target": amount, "running": managed.running}
             print(msgspec.json.encode(found).decode())
         elif target is not None:
-            print(f"The target is {managed.speed}. {_from_when(managed)}")
+            print(f"The target is {managed.speed}. {managed.in_force()}")
         else:
             print(managed.speed)
 
@@ -104,7 +104,7 @@ def blacklist(
             found = {"rules": rules, "added": added, "removed": removed, "running": managed.running}
             print(msgspec.json.encode(found).decode())
         elif changing:
-            print(f"{_count(added)} added, {_count(removed)} removed, {len(rules):,} in all. {_from_when(managed)}")
+            print(f"{_count(added)} added, {_count(removed)} removed, {len(rules):,} in all. {managed.in_force()}")
         else:
             for known in rules:
                 print(known)
@@ -128,7 +128,7 @@ def add(
     with managing(crawl) as managed:
         usable = given_seeds(seed, seeds, strict=strict)
         managed.add(usable)
-        print(f"{len(usable):,} {'seed' if len(usable) == 1 else 'seeds'} added. {_from_when(managed)}")
+        print(f"{len(usable):,} {'seed' if len(usable) == 1 else 'seeds'} added. {managed.in_force()}")
 
 
 def stop(
@@ -155,15 +155,6 @@ def stop(
                 where=str(crawl),
                 todo="wait longer: pages under way have --grace seconds to finish; or look with weft status",
             )
-
-
-def _from_when(managed: Managed) -> str:
-    """From when on holds what was said?"""
-    if not managed.running:
-        return "The crawl is not running: this holds when it is run again."
-    if managed.over:
-        return f"The crawl is about to end ({managed.over}): this holds when it is run again."
-    return "In force within seconds."
 
 
 def _rules(file: Path) -> Iterator[str]:

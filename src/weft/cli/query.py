@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.cells import cell_len, set_cell_size
 
-from weft.cli.console import Console
+from weft.cli.terminal import Terminal
 from weft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ def _print_table(answer: Answer) -> None:
     each row stands by itself, a line for each column.
     """
     rows = [[_shown(value) for value in row] for _, row in zip(range(_SHOWN), answer.rows, strict=False)]
-    console = Console()
+    terminal = Terminal()
     widths = [max(map(cell_len, column)) for column in zip(answer.names, *rows, strict=True)]
     least = [width if number else min(width, _NARROW) for width, number in zip(widths, answer.numbers, strict=True)]
-    room = console.width - 2 * (len(widths) - 1) if console.is_terminal else sum(widths)  # elsewhere nothing is cut
+    room = terminal.width - 2 * (len(widths) - 1) if terminal.is_terminal else sum(widths)  # elsewhere nothing is cut
     if sum(least) > room:
-        _print_upright(answer.names, rows, console.width)
+        _print_upright(answer.names, rows, terminal.width)
     else:
         while (excess := sum(widths) - room) > 0:  # the widest text gives way to the second widest, and so on
             spare = [width - low for width, low in zip(widths, least, strict=True)]

@@ -14,9 +14,9 @@ from cyclopts import Parameter
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from weft.cli.console import Console
 from weft.cli.crawl import settings_of
 from weft.cli.options import flags_of, given, given_of
+from weft.cli.terminal import Terminal
 from weft.clock import Clock, SystemClock
 from weft.config import Settings
 from weft.engine.gate import Identity
@@ -260,29 +260,29 @@ for _command, _flags in ((check, CheckFlags), (domains, DomainFlags), (crawl, Cr
 @contextmanager
 def _telling(clock: Clock, *, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     """A bar on a terminal, elsewhere a line every few seconds."""
-    console = Console(stderr=True, quiet=quiet)
+    terminal = Terminal(stderr=True, quiet=quiet)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     began = clock.now()
     said = began
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
         bar = progress.add_task("", total=None)
 
         def tell(step: str, done: int, whole: int) -> None:
             nonlocal said
             progress.update(bar, description=step, completed=done, total=whole)
             now = clock.now()
-            if not console.is_terminal and now - said >= _LINE_EVERY:
+            if not terminal.is_terminal and now - said >= _LINE_EVERY:
                 said = now
                 left = f", about {span((whole - done) * (now - began) / done)} left" if done else ""
-                console.print(f"{done:,} of {whole:,}: {step}{left}", soft_wrap=True)
+                terminal.print(f"{done:,} of {whole:,}: {step}{left}", soft_wrap=True)
 
         yield tell
 
 
-def _console() -> Console:
-    console = Console(soft_wrap=True)
-    console.width = max(console.width, _WIDTH)
-    return console
+def _terminal() -> Terminal:
+    terminal = Terminal(soft_wrap=True)
+    terminal.width = max(terminal.width, _WIDTH)
+    return terminal
 
 
 def _table(*names: str) -> Table:
@@ -293,26 +293,26 @@ def _table(*names: str) -> Table:
 
 
 def _print_checked(report: Report, out: Path | None) -> None:
-    console, table = _console(), _table("seed", "verdict", "why", "given")
+    terminal, table = _terminal(), _table("seed", "verdict", "why", "given")
     rows = [each for each in report.all if report.seeds <= _SHOWN or each.verdict == "unusable"]
     for each in rows[:_SHOWN]:
         table.add_row(each.url or each.written, each.reason or each.verdict, _why(each), each.where)
     if rows:
-        console.print(table)
+        terminal.print(table)
     if len(rows) > _SHOWN:
-        console.print(f"and {len(rows) - _SHOWN:,} more; --json lists them")
+        terminal.print(f"and {len(rows) - _SHOWN:,} more; --json lists them")
     counts = ", ".join(f"{many:,} {verdict}" for verdict, many in sorted(report.verdicts.items()))
-    console.print(f"{report.seeds:,} seeds: {counts}")
+    terminal.print(f"{report.seeds:,} seeds: {counts}")
     if report.reasons:
-        console.print("not usable: " + ", ".join(f"{reason} {many:,}" for reason, many in report.reasons.items()))
+        terminal.print("not usable: " + ", ".join(f"{reason} {many:,}" for reason, many in report.reasons.items()))
     if report.twins:
-        console.print(
+        terminal.print(
             f"{report.twins:,} differ by www. or the scheme from an earlier one: --drop-twins leaves them out"
         )
     if out is not None:
-        console.print(f"usable ones: {out} ({len(report.usable()):,})")
+        terminal.print(f"usable ones: {out} ({len(report.usable()):,})")
         if any(each.secret for each in report.all):
-            console.print("! user names and passwords of seeds are not written there")
+            terminal.print("! user names and passwords of seeds are not written there")
 
 
 def _why(seed: Checked) -> str:
@@ -372,18 +372,18 @@ def _skipped(many: int, shown: Iterable[str]) -> None:
 
 
 def _print_outcomes(found: Seeds) -> None:
-    console, table = _console(), _table("seed", "outcome", "why", "pages")
+    terminal, table = _terminal(), _table("seed", "outcome", "why", "pages")
     rows = [each for each in found.all if found.seeds <= _SHOWN or not _is_good(each)]
     for each in rows[:_SHOWN]:
         table.add_row(each.url, each.outcome, _fate(each), f"{each.pages:,}")
     if rows:
-        console.print(table)
+        terminal.print(table)
     if len(rows) > _SHOWN:
-        console.print(f"and {len(rows) - _SHOWN:,} more; --csv lists them")
+        terminal.print(f"and {len(rows) - _SHOWN:,} more; --csv lists them")
     counts = ", ".join(f"{found.outcomes[how]:,} {how}" for how in HOWS if how in found.outcomes)
-    console.print(f"{found.seeds:,} seeds: {counts or 'none'}; {found.pages:,} good pages came of their sites")
+    terminal.print(f"{found.seeds:,} seeds: {counts or 'none'}; {found.pages:,} good pages came of their sites")
     if found.reasons:
-        console.print("reasons: " + ", ".join(f"{reason} {many:,}" for reason, many in found.reasons.items()))
+        terminal.print("reasons: " + ", ".join(f"{reason} {many:,}" for reason, many in found.reasons.items()))
 
 
 def _is_good(seed: Outcome) -> bool:

@@ -15,9 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from weft.cli.bounds import within
-from weft.cli.console import Console
 from weft.cli.continuous import simulate_continuous
 from weft.cli.options import flags_of, given_of
+from weft.cli.terminal import Terminal
 from weft.errors import UsageError
 from weft.graph.files import Stored, load
 from weft.harvest import times_of, visits_of
@@ -179,9 +179,9 @@ def _names(wanted: str, stored: Stored, scores: Path | None) -> tuple[list[str],
 
 
 def _progress(*, json: bool) -> Progress:
-    console = Console(stderr=True, quiet=json)
+    terminal = Terminal(stderr=True, quiet=json)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    return Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal)
 
 
 def _show(summary: dict[str, Any], out: Path) -> None:
@@ -199,8 +199,8 @@ def _show(summary: dict[str, Any], out: Path) -> None:
             f"{measures['time']:,.0f} s",
             f"{measures['took']['cpu']:.1f}",
         )
-    console = Console()
-    console.print(table)
+    terminal = Terminal()
+    terminal.print(table)
     for warning in summary.get("warnings", ()):
-        console.print(f"! {warning}", soft_wrap=True)
-    console.print(f"report: {out / 'index.html'}", soft_wrap=True)
+        terminal.print(f"! {warning}", soft_wrap=True)
+    terminal.print(f"report: {out / 'index.html'}", soft_wrap=True)

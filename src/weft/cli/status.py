@@ -11,11 +11,11 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from weft.cli.console import Console
-from weft.cli.left_out import left_out, stored_again
+from weft.cli.terminal import Terminal
 from weft.frontier.shared.contract import ALL_AT_ONCE, PHASES
 from weft.manage import managing
 from weft.operations.status import Status
+from weft.operations.words import left_out_of, short, stage_rows, state_of, target_of, troubles_of, worker_state
 from weft.units import size
 
 _MOST_STOPPED = 5  # sites that are named
@@ -43,73 +43,37 @@ def status(
 
 
 def _print(found: Status) -> None:
-    console = Console(soft_wrap=True)
-    console.width = max(console.width, _WIDTH)
-    console.print(Text.assemble((_state(found), "bold"), f"  {found.crawl}\n"))
-    console.print(_totals(found))
+    terminal = Terminal(soft_wrap=True)
+    terminal.width = max(terminal.width, _WIDTH)
+    terminal.print(Text.assemble((state_of(found), "bold"), f"  {found.crawl}\n"))
+    terminal.print(_totals(found))
     for title, table in (("errors", found.errors), ("refused by a rule", found.refused)):
         if table:
-            console.print(f"\n  {title}: {_counts(table)}")
+            terminal.print(f"\n  {title}: {_counts(table)}")
     if found.stopped:
-        console.print(f"\n  followed no further: {_counts(Counter(found.stopped.values()))}")
+        terminal.print(f"\n  followed no further: {_counts(Counter(found.stopped.values()))}")
         for name, reason in list(found.stopped.items())[:_MOST_STOPPED]:
-            console.print(f"    {name}: {reason}")
+            terminal.print(f"    {name}: {reason}")
         if len(found.stopped) > _MOST_STOPPED:
-            console.print(f"    and {len(found.stopped) - _MOST_STOPPED:,} others (--json)")
-    for line in _troubles(found):
-        console.print(f"\n  {line}")
-    lines = left_out(found.requisites, found.truncated, found.not_collected, found.max_bytes_page)
+            terminal.print(f"    and {len(found.stopped) - _MOST_STOPPED:,} others (--json)")
+    for line in troubles_of(found):
+        terminal.print(f"\n  {line}")
+    lines = left_out_of(found)
     if lines:
-        console.print()
+        terminal.print()
     for line in lines:
-        console.print(f"  {line}")
-    console.print()
-    console.print(_stages(found))
+        terminal.print(f"  {line}")
+    terminal.print()
+    terminal.print(_stages(found))
     for line in _machine(found):
-        console.print(f"  {line}")
-    console.print()
-    console.print(_workers(found))
+        terminal.print(f"  {line}")
+    terminal.print()
+    terminal.print(_workers(found))
     if found.nodes:
-        console.print()
-        console.print(_nodes(found))
+        terminal.print()
+        terminal.print(_nodes(found))
         for node in found.nodes:
-            console.print(f"node {node.number} is {node.name}")
-
-
-def _state(found: Status) -> str:
-    if found.running and found.over:
-        return f"ending ({found.over})"
-    if found.running:
-        outage = f", but nobody can be reached for {_short(found.outage_seconds)}: {found.outage}"
-        stall = f", but waits for {_short(found.stalled_seconds)}: {found.stalled}" if found.stalled else ""
-        return f"running{', paused' if found.paused else ''}{outage if found.outage else ''}{stall}"
-    paused = ", paused" if found.paused else ""
-    return f"not running{paused} (the last run ended: {found.over or 'interrupted or killed'})"
-
-
-def _troubles(found: Status) -> list[str]:
-    lines = stored_again(found.copies, found.unremembered)
-    if found.outages:
-        times = "once" if found.outages == 1 else f"{found.outages} times"
-        lines.append(f"nobody could be reached {times}, which was no site's fault (log/messages.log)")
-    if found.stalls:
-        times = "once" if found.stalls == 1 else f"{found.stalls} times"
-        lines.append(f"the crawl waited {times} for a disk or for its store (log/messages.log)")
-    lines += [f"out of use: {folder}: {said}" for folder, said in found.out_of_use.items()]
-    lines += [f"worker {each.number} is left out: {each.left_out}" for each in found.workers if each.left_out]
-    if found.stored:
-        lines.append(f"{found.stored:,} of {found.volumes:,} sealed volumes are in the store")
-    if found.restarted:
-        last = found.restarts[-1]
-        cause = f": {last.cause}" if last.cause else ""
-        lines.append(
-            f"workers were started again {found.restarted} times, last worker {last.worker} by {last.how}{cause}"
-        )
-    if found.application_faults:
-        lines.append(f"the application failed {found.application_faults} times (log/faults.log)")
-    if found.faults:
-        lines.append(f"weft itself failed {found.faults} times (log/faults.log)")
-    return lines
+            terminal.print(f"node {node.number} is {node.name}")
 
 
 def _totals(found: Status) -> Table:
@@ -128,23 +92,9 @@ def _totals(found: Status) -> Table:
     below = _table(2)
     for first in range(0, len(lists), 2):  # two a line: all of them are too wide with large numbers
         below.add_row("sites" if first == 0 else "", ", ".join(lists[first : first + 2]))
-    below.add_row("speed target", _target(found))
+    below.add_row("speed target", target_of(found))
     wide.add_row(below)
     return wide
-
-
-def _target(found: Status) -> str:
-    parts = [
-        f"{limit:,.0f} {unit}"
-        for limit, unit in ((found.pages_target, "pages/s"), (found.bytes_target, "bytes/s"))
-        if limit is not None
-    ]
-    now = " and ".join(parts) or "none"
-    return f"{now} at this hour ({found.speed})" if ":" in found.speed else now
-
-
-_EACH = {"courtesy": "visit", "resolve": "name", "pack": "commit", "commit": "commit", "exchange": "exchange"}
-_EACH |= {"seal": "look", "lag": "look"}  # what an operation is, where it is no page
 
 
 def _stages(found: Status) -> Table:
@@ -153,11 +103,8 @@ def _stages(found: Status) -> Table:
         table.add_column(heading, no_wrap=True)
     for heading in ("operations", "seconds", "mean"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for name, stage in found.stages.items():
-        each = _EACH.get(name, "page")
-        mean = f"{stage.mean:,.2f} s" if name == "courtesy" else f"{stage.mean * 1000:,.2f} ms"
-        label = "courtesy wait" if name == "courtesy" else name
-        table.add_row(label, stage.device, f"{stage.operations:,}", f"{stage.seconds:,.1f}", f"{mean} a {each}")
+    for row in stage_rows(found):
+        table.add_row(*row)
     return table
 
 
@@ -177,16 +124,15 @@ def _workers(found: Status) -> Table:
     for heading in ("pid", "state", "pages", "pages/s", "pending", "memory", "silent"):
         table.add_column(heading, justify="left" if heading == "state" else "right", no_wrap=True)
     for worker in found.workers:
-        state = "alive" if worker.alive else "ended" if worker.in_run else "left out" if worker.left_out else "earlier"
         table.add_row(
             str(worker.number),
             str(worker.pid or "-"),
-            state,
+            worker_state(worker),
             f"{worker.pages:,}",
             f"{worker.pages_rate:,.1f}",
             f"{worker.pending:,}",
             decimal(worker.memory) if worker.memory else "-",
-            "never" if worker.heard is None else _short(worker.heard),
+            short(worker.heard),
         )
     return table
 
@@ -204,21 +150,10 @@ def _nodes(found: Status) -> Table:
             str(node.workers),
             f"{node.groups:,}",
             f"{node.pages:,}",
-            "never" if node.heard is None else _short(node.heard),
+            short(node.heard),
             node.version,
         )
     return table
-
-
-def _short(seconds: float) -> str:
-    """A time in a few characters.
-
-    >>> _short(2.0), _short(1051.0), _short(90_000.0)
-    ('2 s', '18 min', '25 h')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:,.0f} h"
 
 
 def _table(columns: int) -> Table:

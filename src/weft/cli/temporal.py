@@ -13,8 +13,8 @@ from cyclopts import Parameter
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from weft.cli.console import Console
 from weft.cli.options import flags_of, given_of
+from weft.cli.terminal import Terminal
 from weft.temporal import analysis
 from weft.temporal.analysis import Task, Tell
 from weft.temporal.evaluation import Measures
@@ -170,9 +170,9 @@ def _with(asked: Task, flags: Any, *, paper: bool) -> Task:
 @contextmanager
 def _telling(*, json: bool) -> Iterator[Tell]:
     """A bar for each step, on a terminal."""
-    console = Console(stderr=True, quiet=json)
+    terminal = Terminal(stderr=True, quiet=json)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
         bar = progress.add_task("reading", total=None)
 
         def tell(step: str, done: int, whole: int) -> None:
@@ -186,16 +186,16 @@ def _say(summary: dict[str, Any], out: Path, *, json: bool) -> int:
     if json:
         print(msgspec.json.encode(summary).decode())
         return 0
-    console = Console()
+    terminal = Terminal()
     labels = ", ".join(f"{many:,} {name}" for name, many in summary["labels"].items())
-    console.print(f"{summary['pages']:,} pages on {summary['sites']:,} sites: {labels}", soft_wrap=True)
+    terminal.print(f"{summary['pages']:,} pages on {summary['sites']:,} sites: {labels}", soft_wrap=True)
     if summary["lists"]:
         table = Table("", *summary["lists"], box=None, pad_edge=False)
         for row in table_one([Measures(**each) for each in summary["lists"].values()]):
             table.add_row(*row)
-        console.print(table)
+        terminal.print(table)
     for warning in summary["warnings"]:
-        console.print(f"! {warning}", soft_wrap=True)
-    console.print(f"seeds:  {out / 'seeds.txt'} ({summary['seeds']:,} sites)", soft_wrap=True)
-    console.print(f"report: {out / 'index.html'}", soft_wrap=True)
+        terminal.print(f"! {warning}", soft_wrap=True)
+    terminal.print(f"seeds:  {out / 'seeds.txt'} ({summary['seeds']:,} sites)", soft_wrap=True)
+    terminal.print(f"report: {out / 'index.html'}", soft_wrap=True)
     return 0

@@ -9,8 +9,8 @@ import msgspec
 from cyclopts import Parameter
 from rich.table import Table
 
-from weft.cli.console import Console
 from weft.cli.options import flags_of, given_of
+from weft.cli.terminal import Terminal
 from weft.stages.language import Languages
 from weft.stages.text import Texts
 
@@ -44,11 +44,11 @@ def text(
     from weft.clock import SystemClock
     from weft.texts import make_texts  # most of weft comes with it
 
-    console = Console(stderr=True, quiet=json)
+    terminal = Terminal(stderr=True, quiet=json)
 
     def tell(done: int) -> None:
         if done % 1000 == 0:
-            console.print(f"{done:,} texts")
+            terminal.print(f"{done:,} texts")
 
     settings = Texts(**_DEFAULTS | given_of(flags, Texts))
     languages = Languages(**given_of(flags, Languages))
@@ -80,10 +80,10 @@ def _print(report: Report) -> None:
             speed,
             said,
         )
-    console = Console(soft_wrap=True)
-    console.width = max(console.width, 120)
-    console.print(table)
-    console.print(
+    terminal = Terminal(soft_wrap=True)
+    terminal.width = max(terminal.width, 120)
+    terminal.print(table)
+    terminal.print(
         f"{report.contents:,} contents, {report.new:,} of them now; {report.duplicates:,} duplicates of others have no "
         f"text of their own. They are in {report.out}"
     )

@@ -14,16 +14,14 @@ several URLs have one id, which somebody may have arranged, all of them are name
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from weft.clock import SystemClock
 from weft.config import Settings
-from weft.directory import laws_of, secret_of, seeds_of
-from weft.errors import UsageError, WeftError
+from weft.directory import group_keys, laws_of, seeds_of
+from weft.errors import UsageError
 from weft.explain.explainer import Explainer, Explanation
 from weft.frontier.durable.inspect import Ledger
-from weft.frontier.keyed import Keyed
 from weft.frontier.shared.opening import frontier_exists, open_frontier
 from weft.model import Reason
 from weft.ordering import ordering_named
@@ -42,7 +40,7 @@ def explain_url(out: Path, text: str, now: float | None = None) -> Explanation:
         verdict = f"It is never crawled: {Reason.NOT_A_URL.doc} ({url})."
         return Explanation(url=text, state="refused", verdict=verdict, reason=Reason.NOT_A_URL.value)
     by_size = _by_size(settings)
-    key_of = _key_of(out)
+    key_of = group_keys(out)
     ledgers = [Ledger(path, by_size=by_size, key_of=key_of) for path in sorted(out.glob("workers/*/frontier.log"))]
     try:
         explainer = Explainer(
@@ -56,14 +54,6 @@ def explain_url(out: Path, text: str, now: float | None = None) -> Explanation:
     finally:
         for ledger in ledgers:
             ledger.close()
-
-
-def _key_of(out: Path) -> Callable[[str], int] | None:
-    """The keys of groups on the shelf, for who may read the crawl's secret."""
-    try:
-        return Keyed(secret_of(out)).of
-    except WeftError:
-        return None
 
 
 def _by_size(settings: Settings) -> bool:

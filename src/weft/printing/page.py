@@ -20,12 +20,17 @@ from typing import Literal
 
 Tone = Literal["", "good", "bad", "faint"]
 
-_STYLE = """
+PALETTE = """
 :root { color-scheme: light dark; --ink: #1f2328; --faint: #59636e; --line: #d1d9e0; --paper: #ffffff; --band: #f6f8fa;
   --good: #0a6b4d; --bad: #a8440b; --link: #0060a8; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6e8eb; --faint: #9aa4ae; --line: #3d444d; --paper: #0f1317; --band: #181d23;
     --good: #3fc79a; --bad: #f0925a; --link: #6cb6ff; } }
+""".strip()
+"""The colours of every page, for light and for dark."""
+_STYLE = (
+    f"{PALETTE}\n"
+    + """
 body { margin: 0 auto; padding: 1.5rem; max-width: 62rem; color: var(--ink); background: var(--paper);
   font: 1rem/1.5 system-ui, "Segoe UI", "Helvetica Neue", sans-serif; }
 h1 { font-size: 1.7rem; line-height: 1.25; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
@@ -56,6 +61,7 @@ pre { background: var(--band); padding: .75rem; overflow-x: auto; }
   nav { display: none; } .scroll { overflow: visible; background: none; } table { font-size: .75rem; }
   figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } }
 """.strip()
+)
 
 
 @dataclass(frozen=True, slots=True)

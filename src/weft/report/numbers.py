@@ -80,6 +80,14 @@ def measure(path: Path, *, graph: bool = True) -> dict[str, Any]:
     return found | {"unknown": unknown}
 
 
+def over_time(path: Path) -> dict[str, Any] | None:
+    """Speed, and bandwidth used and wasted, over the life of a crawl; None where nothing was fetched yet."""
+    with _Asked(Crawl(path)) as asked:
+        began = asked.row("select min(began) from fetched")[0]
+        found = _over_time(asked)
+    return None if found is None else found | {"began": began / 1e6}
+
+
 class _Asked:
     """A database with the fetches of a crawl as they are at one moment."""
 

@@ -17,9 +17,9 @@ from tests.patience import PATIENCE
 
 from weft.app import Summary, _warn_of_many, _workers
 from weft.cli import _COMMANDS, app, commands, main
-from weft.cli.console import Console
 from weft.cli.display import print_summary
 from weft.cli.mistakes import mistake
+from weft.cli.terminal import Terminal
 from weft.clock import SystemClock
 from weft.config import Settings
 from weft.directory import Plan
@@ -248,8 +248,8 @@ def test_output__nobody_reads_ends_quietly() -> None:
     """`weft … | head -1` is no failure: exit code 0, nothing on standard error, whoever prints."""
     program = (
         "import sys, weft.cli\n"
-        "from weft.cli.console import Console\n"
-        "def rich(): [Console().print('x' * 70) for _ in range(5000)]\n"
+        "from weft.cli.terminal import Terminal\n"
+        "def rich(): [Terminal().print('x' * 70) for _ in range(5000)]\n"
         "def plain(): [print('x' * 70) for _ in range(5000)]\n"
         "def little(): print('x')\n"
         "weft.cli.app.command(globals()[sys.argv[1]], name='long')\n"
@@ -299,24 +299,24 @@ def test_summary__shows_what_comes_from_outside_as_it_is(capsys: pytest.CaptureF
         assert text in out
 
 
-def test_console__reads_no_markup_anywhere() -> None:
+def test_terminal__reads_no_markup_anywhere() -> None:
     """Not in lines, and not in the cells of tables."""
     from rich.table import Table
 
     file = io.StringIO()
-    console = Console(file=file, width=80)
+    terminal = Terminal(file=file, width=80)
     table = Table("[bold]head[/bold]", title="[red]")
     table.add_row("pip install 'weft[plots]' :smile: [/x]")
-    console.print("[/bold] [red]seed[/red]", table)
+    terminal.print("[/bold] [red]seed[/red]", table)
     for text in ("[/bold] [red]seed[/red]", "pip install 'weft[plots]' :smile: [/x]", "[bold]head[/bold]"):
         assert text in file.getvalue()
 
 
-def test_commands__print_by_our_console_alone() -> None:
+def test_commands__print_by_our_terminal_alone() -> None:
     """Any other would read markup, and end with 1 when its reader goes away."""
     folder = Path(inspect.getfile(main)).parent
     for file in folder.glob("*.py"):
-        if file.name != "console.py":
+        if file.name != "terminal.py":
             assert "rich.console" not in file.read_text(encoding="utf-8"), file.name
 
 
