@@ -46,6 +46,7 @@ td.good { color: var(--good); font-weight: 600; } td.bad { color: var(--bad); fo
 td.faint { color: var(--faint); }
 figure { margin: 1.5rem 0; } figure svg { max-width: 100%; height: auto; color: var(--ink); }
 figure svg .paper { fill: none; } figcaption { color: var(--faint); }
+.files { white-space: nowrap; }
 @media screen and (max-width: 40rem) { body { padding: 1rem; } figure { overflow-x: auto; }
   figure svg { max-width: none; width: 36rem; } figcaption { position: sticky; left: 0; } }
 pre { background: var(--band); padding: .75rem; overflow-x: auto; }
@@ -129,12 +130,16 @@ class Page:
         """Show names and what they stand for."""
         self.table([Column(head) for head in heads], list(pairs.items()), caption)
 
-    def figure(self, svg: str, *, caption: str, alternative: str) -> None:
-        """Show an SVG, with a caption for all and a description for those who cannot see it."""
+    def figure(self, svg: str, *, caption: str, alternative: str, files: Mapping[str, str] | None = None) -> None:
+        """Show an SVG, with a caption for all and a description for those who cannot see it; and where its files are,
+        by their kinds, if they lie beside the page.
+        """
         self._figures += 1
         name = f"f{self._figures}"
         drawing = _inline(svg, name, alternative)
-        below = f"<figcaption>Figure {self._figures}. {_text(caption)}</figcaption>"
+        links = " · ".join(f'<a href="{_text(path)}">{_text(kind)}</a>' for kind, path in (files or {}).items())
+        beside = f' <span class="files">{links}</span>' if links else ""
+        below = f"<figcaption>Figure {self._figures}. {_text(caption)}{beside}</figcaption>"
         self._body.append(f'<figure id="{name}">\n{drawing}\n{below}</figure>')
 
     def html(self) -> str:

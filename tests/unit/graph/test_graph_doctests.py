@@ -20,6 +20,7 @@ import pytest
         "files",
         "rank",
         "describe",
+        "part",
         "changing.recipe",
         "changing.world",
         "changing.processes",
