@@ -25,9 +25,9 @@ from weft.errors import WeftError
 from weft.graph import Graph
 from weft.graph.files import Stored, load
 from weft.graph.hosting import Hosting
-from weft.graph.part import Part, nearest, part_of
 from weft.graph.rank import pagerank
 from weft.graph.scores import read_scores
+from weft.graph.subgraph import Subgraph, nearest, subgraph_of
 from weft.ordering import ordering_named
 from weft.ordering.rules import by_lot, rule_of
 from weft.sim.batch import Choice, choose, simulate_batch
@@ -171,20 +171,20 @@ def _simulate(wanted: Order, job: Job, progress: Callable[[int], None]) -> Simul
         # chosen.
         found = simulate_batch(web.graph, batch, ordering_named("breadth-first"), conditions, web.times)
     found = replace(found, ordering=job.ordering, label=job.label)
-    if web.part is None:
+    if web.within is None:
         return found
-    return replace(found, order=web.part.pages[found.order], site=web.part.sites[found.site])
+    return replace(found, order=web.within.pages[found.order], site=web.within.sites[found.site])
 
 
 @dataclass(frozen=True, slots=True)
 class _Web:
-    """What is crawled: the graph, or the part of it that all crawls have in common, and what is known about it."""
+    """What is crawled: the graph, or the pages of it that all crawls have in common, and what is known about it."""
 
     graph: Graph
     scores: Scores
     times: PageTimes | None
     hosting: Hosting | None
-    part: Part | None
+    within: Subgraph | None
 
 
 def _web(wanted: Order, job: Job) -> _Web:
@@ -197,14 +197,14 @@ def _web(wanted: Order, job: Job) -> _Web:
         times = draw_times(sites, graph.sites, wanted.weather, job.conditions.seed)
     if not 0 < wanted.nearest < graph.pages:
         return _Web(graph, scores, times, hosting, None)
-    part = part_of(graph, nearest(graph, wanted.nearest))
-    pages, sites = part.pages, part.sites
+    some = subgraph_of(graph, nearest(graph, wanted.nearest))
+    pages, sites = some.pages, some.sites
     return _Web(
-        part.graph,
+        some.graph,
         Scores(*(None if each is None else each[pages] for each in (scores.true, scores.old))),
         None if times is None else PageTimes(times.latency[pages], times.size[pages], times.speed[sites]),
         None if hosting is None else Hosting(hosting.domain[sites], hosting.address[sites], hosting.farm[sites]),
-        part,
+        some,
     )
 
 

@@ -20,7 +20,7 @@ import pytest
         "files",
         "rank",
         "describe",
-        "part",
+        "subgraph",
         "changing.recipe",
         "changing.world",
         "changing.processes",

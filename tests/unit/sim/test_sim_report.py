@@ -353,7 +353,9 @@ def test_page__a_row_has_as_many_cells_as_columns() -> None:
 
 
 def test_page__tables_can_be_reached_to_be_scrolled() -> None:
-    """By the keyboard too, and under a name; the style shades the side where more is to come."""
+    """By the keyboard too, and under a name; the style shades the side where more is to come, words say so wherever
+    something is to be scrolled, and the first column stays in sight.
+    """
     page = Page("t")
     page.table([Column("a")], [["1"]], caption='Sizes & "shares"')
     frame = '<div class="scroll" tabindex="0" role="region" aria-label="Sizes &amp; &quot;shares&quot;"><table>'
@@ -361,6 +363,10 @@ def test_page__tables_can_be_reached_to_be_scrolled() -> None:
     style = page.html().partition("</style>")[0]
     assert "no-repeat local" in style
     assert "no-repeat scroll" in style
+    assert "position: sticky" in style.partition(".scroll td:first-child")[2].partition("}")[0]
+    assert "animation-timeline: scroll(nearest inline)" in style.partition(".more {")[2].partition("}")[0]
+    region = page.html().partition(frame)[2].partition("</div>")[0]
+    assert "scroll sideways for more columns</p>" in region.partition("</table>")[2]
 
 
 def test_summary__warnings_are_shown_as_they_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

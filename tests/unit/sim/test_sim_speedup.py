@@ -12,7 +12,7 @@ from weft.cli.terms import Lists, jobs_of, lists_of, with_one_robot
 from weft.errors import UsageError
 from weft.graph import Graph, Recipe, generate
 from weft.graph.files import Stored, save
-from weft.graph.part import nearest, part_of
+from weft.graph.subgraph import nearest, subgraph_of
 from weft.ordering import ordering_named
 from weft.sim.measured import measured, speed_up_table
 from weft.sim.repeats import interval, quantile
@@ -84,7 +84,7 @@ def test_speed_up__of_as_many_pages_would_be_above_the_number_of_robots() -> Non
 
 
 def test_speed_up__is_over_the_same_pages(graph: Path) -> None:
-    """Of a part of a graph those nearest to the seeds, for every r, link, k and ordering."""
+    """Of fewer than all those nearest to the seeds, for every r, link, k and ordering."""
     pages = {
         frozenset(each.order.tolist())
         for ordering in ("length", "opic")
@@ -110,10 +110,10 @@ def test_nearest__pages_can_be_crawled_whole() -> None:
     for count in (5, 20, 100, 499, 500, 900):
         pages = nearest(graph, count)
         assert len(set(pages.tolist())) == len(pages) == min(count, 500)
-        part = part_of(graph, pages)
-        assert len(simulate(part.graph, ordering_named("breadth-first"), Conditions(wait=0.0)).order) == len(pages)
-        assert [graph.site_of(page) for page in part.pages] == [
-            part.sites[part.graph.site_of(page)] for page in range(part.graph.pages)
+        some = subgraph_of(graph, pages)
+        assert len(simulate(some.graph, ordering_named("breadth-first"), Conditions(wait=0.0)).order) == len(pages)
+        assert [graph.site_of(page) for page in some.pages] == [
+            some.sites[some.graph.site_of(page)] for page in range(some.graph.pages)
         ]
     # Breadth-first and without waits a crawl goes the same way.
     assert (

@@ -1,13 +1,13 @@
-"""A part of a graph as a graph of its own. In: a graph, some of its pages. Out: these pages and the links among them.
+"""Some pages of a graph as a graph of its own. In: a graph, some of its pages. Out: these, and the links among them.
 
-The pages nearest to the seeds are a part that can be crawled whole: whoever is in it is linked to by one that is. It is
-the same whatever ordering, and however many connections, a crawl of it has.
+The pages nearest to the seeds can be crawled without the others: each is linked to by one that is among them. They are
+the same whatever ordering, and however many connections, a crawl of them has.
 
 >>> graph = Graph.from_links([3, 2], [(0, 1), (0, 3), (1, 2), (3, 4)], parent=[-1, 0, 1, -1, 3])
 >>> nearest(graph, 4).tolist()
 [0, 3, 1, 4]
->>> part = part_of(graph, nearest(graph, 4))
->>> part.graph, part.pages.tolist(), part.graph.links_of(0).tolist()
+>>> some = subgraph_of(graph, nearest(graph, 4))
+>>> some.graph, some.pages.tolist(), some.graph.links_of(0).tolist()
 (Graph(sites=2, pages=4, links=3), [0, 1, 3, 4], [1, 2])
 """
 
@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from weft.graph.model import Graph
 
 
-class Part(NamedTuple):
-    """A part, and where it is in the whole."""
+class Subgraph(NamedTuple):
+    """The pages, and where they are in the whole."""
 
     graph: Graph
     pages: NDArray[np.int32]
-    """By page of the part: its number in the whole."""
+    """By page of the subgraph: its number in the whole."""
     sites: NDArray[np.int32]
-    """By site of the part: its number in the whole."""
+    """By site of the subgraph: its number in the whole."""
 
 
 def nearest(graph: Graph, count: int) -> NDArray[np.int32]:
@@ -49,7 +49,7 @@ def nearest(graph: Graph, count: int) -> NDArray[np.int32]:
     return np.concatenate(levels)[:count].astype(np.int32)
 
 
-def part_of(graph: Graph, pages: NDArray[np.integer]) -> Part:
+def subgraph_of(graph: Graph, pages: NDArray[np.integer]) -> Subgraph:
     """The graph that has these pages only, in the order of the whole, the links among them, and the seeds that are
     among them.
     """
@@ -61,7 +61,7 @@ def part_of(graph: Graph, pages: NDArray[np.integer]) -> Part:
     source = np.repeat(np.arange(len(kept)), graph.offsets[kept + 1] - graph.offsets[kept])
     out = np.bincount(source[targets >= 0], minlength=len(kept))
     parent = graph.parent[kept]
-    part = Graph(
+    small = Graph(
         first_page=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
         offsets=np.concatenate([[0], np.cumsum(out)]).astype(np.int64),
         links=targets[targets >= 0],
@@ -69,7 +69,7 @@ def part_of(graph: Graph, pages: NDArray[np.integer]) -> Part:
         depth=graph.depth[kept],
         seeds=number[graph.seeds][number[graph.seeds] >= 0],
     )
-    return Part(part, kept, sites.astype(np.int32))
+    return Subgraph(small, kept, sites.astype(np.int32))
 
 
 def _places(graph: Graph, pages: NDArray[np.int32]) -> NDArray[np.int64]:
