@@ -181,7 +181,7 @@ def warm_simulator() -> None:
     from weft.graph.files import Stored, load, save
     from weft.graph.rank import pagerank
     from weft.ordering import ordering_named
-    from weft.sim.report import measure
+    from weft.sim.measured import measure
     from weft.sim.run import Conditions, Scores, simulate
 
     made = Graph.from_links([2, 1], [(0, 1), (0, 2), (1, 0)], parent=[-1, 0, -1])

@@ -67,6 +67,7 @@ def test_simulate__all_says_what_it_leaves_out(graph: Path, tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert sorted([*summary["orderings"], *needing]) == ordering_names()
+    assert sorted(summary["about"]["left_out"]) == sorted(needing)
     for text in (
         " ".join(done.stdout.split()),
         " ".join(summary["warnings"]),
@@ -80,6 +81,50 @@ def test_simulate__all_says_what_it_leaves_out(graph: Path, tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     assert sorted(json.loads(done.stdout)["orderings"]) == ordering_names()
     assert json.loads(done.stdout)["warnings"] == []
+
+
+def test_simulate__speed_ups_for_lists_of_terms(graph: Path, tmp_path: Path) -> None:
+    """Table 1 of P0 over the same pages, with T* and intervals, on the screen and for programs; none is above r."""
+    asked = ("--ordering", "length", "--connections", "4,16", "--bandwidth", "2MB,20kB", "--per-visit", "1,10")
+    more = ("--most-pages", "300", "--repeats", "2", "--order-out", "--out", tmp_path / "out")
+    done = weft("simulate", graph, *asked, *more)
+    assert done.returncode == 0, done.stderr
+    assert "Speed-ups of length, k = 10" in done.stdout
+    assert re.search(r"bandwidth +T\* +r = 1 +r = 4 +r = 16", done.stdout)
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    rows = summary["speed_ups"]
+    assert [(row["connections"], row["bandwidth"], row["per_visit"]) for row in rows] == [
+        (r, link, k) for r in (1, 4, 16) for link in (2e6, 2e4) for k in (1, 10)
+    ]
+    for row in rows:
+        assert row["least_time"] <= row["time"]
+        assert len(row["interval"]["values"]) == 2
+        assert all(0 < each <= row["connections"] + 1e-9 for each in row["interval"]["values"])
+    orders = list((tmp_path / "out").glob("order.*.txt"))
+    assert len(orders) == len(rows)
+    assert len({frozenset(path.read_text().split()) for path in orders}) == 1
+
+
+def test_simulate__repeats_only_where_chance_is(graph: Path, tmp_path: Path) -> None:
+    """And says of the others that nothing is left to it."""
+    done = weft(
+        "simulate",
+        graph,
+        "--ordering",
+        "random,opic",
+        "--repeats",
+        "3",
+        "--most-pages",
+        "300",
+        "--out",
+        tmp_path / "out",
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert found["orderings"]["random"]["repeats"]["seeds"] == [1, 2, 3]
+    assert "repeats" not in found["orderings"]["opic"]
+    assert "±" in done.stdout
+    assert "nothing in them is left to chance: opic." in " ".join(done.stdout.split())
 
 
 def test_simulate__says_that_it_compiles(graph: Path, tmp_path: Path) -> None:
@@ -140,6 +185,9 @@ def test_simulate__a_batch_on_a_slow_link(graph: Path, tmp_path: Path) -> None:
         (("--ordering", "opic,opic"), "named twice"),
         (("--ordering", "historical-zero"), "needs the scores of an earlier crawl"),
         (("--ordering", "opic", "--connections", "0"), "--connections cannot be 0"),
+        (("--ordering", "opic", "--connections", "1,64,1"), "--connections cannot be '1,64,1'"),
+        (("--ordering", "opic", "--bandwidth", "2MB,fast"), "--bandwidth cannot be 'fast'"),
+        (("--continuous", "--per-visit", "1,2"), "--per-visit has several values"),
         (("--ordering", "opic", "--batch", "-1"), "--batch cannot be -1"),
         (("--ordering", "omniscient", "--scores", "nowhere.tsv"), "nowhere.tsv"),
     ],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
@@ -119,8 +119,10 @@ def flags_of(
     return _class_of(name, fields)
 
 
-def given_of(flags: Any, section: type) -> dict[str, Any]:
-    """The flags of a section that were given; one that is not allowed is refused by its name."""
-    names = [known.name for known in dataclasses.fields(section) if hasattr(flags, known.name)]
+def given_of(flags: Any, section: type, but: Collection[str] = ()) -> dict[str, Any]:
+    """The flags of a section that were given, but for some; one that is not allowed is refused by its name."""
+    names = [
+        known.name for known in dataclasses.fields(section) if hasattr(flags, known.name) and known.name not in but
+    ]
     values = {name: getattr(flags, name) for name in names if getattr(flags, name) is not None}
     return read(section, values, where="", spell=flag_of)

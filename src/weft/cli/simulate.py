@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +20,7 @@ from weft.cli.bounds import within
 from weft.cli.continuous import simulate_continuous
 from weft.cli.options import flags_of, given_of
 from weft.cli.terminal import Terminal
+from weft.cli.terms import LISTS, Lists, compared, jobs_of, lists_of, single, with_one_robot
 from weft.errors import UsageError
 from weft.graph.files import Stored, load
 from weft.harvest import times_of, visits_of
@@ -25,17 +28,24 @@ from weft.ordering import ordering_named, ordering_names
 from weft.readiness import make_ready
 from weft.sim.batch import Choice
 from weft.sim.continuous import Terms
+from weft.sim.pictures import rate
 from weft.sim.report import check_replaceable, write_report
+from weft.sim.report_page import grouped, speed_up_text, time_text, value_text
 from weft.sim.result import Simulated
 from weft.sim.run import Conditions
-from weft.sim.several import Order, simulate_all, true_scores
+from weft.sim.several import Job, Order, simulate_all, true_scores
 from weft.sim.times import Weather
 
-_BUT = ("seed",)
+_BUT = ("seed", *LISTS)
 _SHARED = ("seed", "wait", "per_visit", "new_share")  # flags of the crawl, or several at once
 SimulateFlags = flags_of(
     "SimulateFlags",
-    {"The crawl": (Conditions, _BUT), "The network": (Weather, ()), "A continuous crawl": (Terms, _SHARED)},
+    {
+        "Robots and the link": (Lists, ()),
+        "The crawl": (Conditions, _BUT),
+        "The network": (Weather, ()),
+        "A continuous crawl": (Terms, _SHARED),
+    },
 )
 
 
@@ -86,8 +96,15 @@ def simulate(  # noqa: PLR0913  options
     batch_choice: Annotated[
         Choice, Parameter(help="Pages of the batch: the best ones, any, or spread over as many sites as possible.")
     ] = Choice.SPREAD,
+    repeats: Annotated[
+        int,
+        Parameter(
+            help="Crawls with a seed each, where something is left to chance, for 95 % intervals by Student's t.",
+            validator=within(at_least=1),
+        ),
+    ] = 1,
     processes: Annotated[
-        int, Parameter(help="Orderings simulated at the same time; 0: one per core.", validator=within(at_least=0))
+        int, Parameter(help="Crawls simulated at the same time; 0: one per core.", validator=within(at_least=0))
     ] = 0,
     seed: Annotated[
         int,
@@ -99,12 +116,16 @@ def simulate(  # noqa: PLR0913  options
     """Simulate crawls of a graph, one for each ordering, and compare them.
 
     The report has the curve of cumulative PageRank, its average, Kendall's tau and search lengths of every ordering.
+    With several connections, bandwidths or pages a visit, all crawls are of the same pages (all, or with --most-pages
+    those nearest to the seeds), one connection is among them, and the report has their speed-ups.
 
     For example:
 
         weft simulate graphs/mine --ordering breadth-first,larger-sites-first,opic --out report
 
-        weft simulate graphs/mine --ordering all --connections 64 --bandwidth 2000000 --out timed
+        weft simulate graphs/mine --ordering length --connections 1,64,256 --bandwidth 2MB,20kB --out speed-ups
+
+        weft simulate graphs/mine --ordering all --connections 64 --bandwidth 2MB --repeats 5 --out timed
 
         weft simulate graphs/first --ordering length --times crawls/first --batch 10000 --per-visit 100 --out batch
 
@@ -112,43 +133,54 @@ def simulate(  # noqa: PLR0913  options
     """
     check_replaceable(out)
     if continuous:
-        return simulate_continuous(graph, revisit, hub_policy, new_shares, out, seed, json=json, flags=flags)
+        return simulate_continuous(graph, revisit, hub_policy, new_shares, out, seed, json=json, flags=single(flags))
     if not ordering:
         raise UsageError("no ordering is named", todo=f"choose of {', '.join(ordering_names())}, or all")
     stored = load(graph)
     names, left_out = _names(ordering, stored, scores)
-    conditions = Conditions(**given_of(flags, Conditions), seed=seed)
-    conditions.check()
+    lists = with_one_robot(lists_of(flags))
+    conditions = Conditions(**given_of(flags, Conditions, but=LISTS), seed=seed)
     weather = given_of(flags, Weather)
-    timed = timed or bool(weather or batch) or math.isfinite(conditions.bandwidth)
+    limits = any(math.isfinite(each) for each in lists.get("bandwidth", ()))
+    timed = timed or bool(weather or batch or limits or conditions.keep_alive or conditions.keep_alive_pages)
+    table = compared(lists)
     wanted = Order(
         graph,
-        conditions,
         Weather(**weather) if timed else None,
         scores,
         oracle,
         None if times is None else times_of(times, stored),
         batch,
         batch_choice,
+        conditions.most_pages if table and not batch else 0,
     )
+    if table:
+        conditions = replace(conditions, most_pages=0)  # the crawls end when they have the pages that all have
+    jobs = jobs_of(names, conditions, lists, repeats, wanted)
+    for job in jobs:
+        job.conditions.check()
     about = {
         "title": f"Simulated crawls of {graph.name}",
         "graph": str(stored.graph.describe()),
-        "warnings": [*stored.about.get("warnings", []), *left_out],
+        "left_out": left_out,
+        "warnings": [*stored.about.get("warnings", []), *_left_out(left_out), *_no_chance(jobs, repeats)],
     }
     make_ready("simulate")
     with _progress(json=json) as progress:
-        bars = [progress.add_task(name, total=conditions.most_pages or stored.graph.pages) for name in names]
+        most = wanted.nearest or conditions.most_pages or stored.graph.pages
+        bars = [progress.add_task(job.name, total=most) for job in jobs]
 
         def show(done: list[int]) -> None:
             for bar, pages in zip(bars, done, strict=True):
                 progress.update(bar, completed=pages)
 
-        results: Iterable[Simulated] = simulate_all(wanted, names, processes=processes, progress=show)
+        results: Iterable[Simulated] = simulate_all(wanted, jobs, processes=processes, progress=show)
         if crawl is not None:
             results = chain([visits_of(crawl, stored)], results)
         ids = stored.id_of(np.arange(stored.graph.pages))
-        summary = write_report(results, true_scores(stored), ids, out, order_out=order_out, about=about)
+        summary = write_report(
+            results, true_scores(stored), ids, out, order_out=order_out, about=about, same_pages=table
+        )
     if json:
         print(msgspec.json.encode(summary).decode())
     else:
@@ -159,15 +191,15 @@ def simulate(  # noqa: PLR0913  options
 simulate.__annotations__["flags"] = Annotated[SimulateFlags, Parameter(name="*")]
 
 
-def _names(wanted: str, stored: Stored, scores: Path | None) -> tuple[list[str], list[str]]:
-    """The orderings that are asked for; of all, those that the graph has the scores for, and a word on the others."""
+def _names(wanted: str, stored: Stored, scores: Path | None) -> tuple[list[str], dict[str, str]]:
+    """The orderings that are asked for; of all, those that the graph has the scores for, and why not the others."""
     if wanted == "all":
         names = ordering_names()
         if stored.old_scores is not None or scores is not None:
-            return names, []
-        without = [name for name in names if "old" in ordering_named(name).needs]
-        said = f"Left out: {', '.join(without)}. They need the scores of an earlier crawl (--scores FILE)."
-        return [name for name in names if name not in without], [said] if without else []
+            return names, {}
+        why = "it needs the scores of an earlier crawl (--scores FILE)"
+        without = {name: why for name in names if "old" in ordering_named(name).needs}
+        return [name for name in names if name not in without], without
     names = [name.strip() for name in wanted.split(",") if name.strip()]
     if not names:
         raise UsageError("no ordering is named", todo=f"choose of {', '.join(ordering_names())}, or all")
@@ -175,7 +207,23 @@ def _names(wanted: str, stored: Stored, scores: Path | None) -> tuple[list[str],
         if names.count(name) > 1:
             raise UsageError(f"the ordering {name} is named twice")
         ordering_named(name)
-    return names, []
+    return names, {}
+
+
+def _left_out(why: dict[str, str]) -> list[str]:
+    """A sentence for each reason."""
+    return [
+        f"Left out: {', '.join(name for name in why if why[name] == reason)}. Of each: {reason}."
+        for reason in dict.fromkeys(why.values())
+    ]
+
+
+def _no_chance(jobs: list[Job], repeats: int) -> list[str]:
+    """A sentence on what was not repeated, and why."""
+    once = [name for name, many in Counter(job.name for job in jobs).items() if many < repeats]
+    if not once:
+        return []
+    return [f"Simulated once, since nothing in them is left to chance: {', '.join(once)}."]
 
 
 def _progress(*, json: bool) -> Progress:
@@ -185,22 +233,47 @@ def _progress(*, json: bool) -> Progress:
 
 
 def _show(summary: dict[str, Any], out: Path) -> None:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("ordering")
-    for title in ("average", "tau", "pages", "time", "CPU s"):
-        table.add_column(title, justify="right")
-    found = summary["orderings"].items()
-    for name, measures in sorted(found, key=lambda item: -item[1]["average"]):
-        table.add_row(
-            name,
-            f"{measures['average']:.4f}",
-            f"{measures['tau']:.3f}",
-            f"{measures['downloads']:,}",
-            f"{measures['time']:,.0f} s",
-            f"{measures['took']['cpu']:.1f}",
-        )
     terminal = Terminal()
-    terminal.print(table)
+    for (ordering, per_visit), rows in grouped(summary.get("speed_ups", ())).items():
+        terminal.print(_speed_ups(f"Speed-ups of {ordering}, k = {per_visit}", rows))
+        terminal.print()
+    terminal.print(_crawls(summary))
     for warning in summary.get("warnings", ()):
         terminal.print(f"! {warning}", soft_wrap=True)
     terminal.print(f"report: {out / 'index.html'}", soft_wrap=True)
+
+
+def _crawls(summary: dict[str, Any]) -> Table:
+    """A line for each crawl, the best average first; T* stands with the speed-ups where there are any."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("ordering", no_wrap=True)
+    last = () if summary.get("speed_ups") else ("T*", "CPU s")
+    for title in ("average", "tau", "pages", "time", *last):
+        table.add_column(title, justify="right")
+    for name, found in sorted(summary["orderings"].items(), key=lambda item: -item[1]["average"]):
+        bound = f"{value_text(found, 'least_time', 0)} s" if "least_time" in found else "-"
+        table.add_row(
+            name,
+            value_text(found, "average", 4),
+            value_text(found, "tau", 3),
+            f"{found['downloads']:,}",
+            f"{value_text(found, 'time', 0)} s",
+            *((bound, f"{found['took']['cpu']:.1f}") if last else ()),
+        )
+    return table
+
+
+def _speed_ups(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Table 1 of P0: a row for each bandwidth, a column for each r."""
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    table.add_column("bandwidth")
+    table.add_column("T*", justify="right")
+    robots = sorted({row["connections"] for row in rows})
+    for each in robots:
+        table.add_column(f"r = {each}", justify="right")
+    cells = {(row["bandwidth"], row["connections"]): speed_up_text(row) for row in rows}
+    least = {row["bandwidth"]: row["least_time"] for row in rows}
+    for link in sorted(least, key=lambda link: -(link or math.inf)):
+        bound = "-" if least[link] is None else time_text(least[link])
+        table.add_row(rate(link), bound, *(cells.get((link, each), "") for each in robots))
+    return table

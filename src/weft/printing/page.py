@@ -45,23 +45,34 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--faint); padding-bottom: .4rem; }
 th, td { padding: .25rem .75rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 thead th { background: color-mix(in srgb, var(--faint) 8%, transparent); vertical-align: bottom; }
+.scroll th:first-child, .scroll td:first-child { position: sticky; left: 0; background: var(--paper);
+  box-shadow: 1px 0 var(--line); }
+.scroll thead th:first-child { background: color-mix(in srgb, var(--faint) 8%, var(--paper)); }
+.more { position: sticky; left: 0; width: fit-content; margin: 0; max-height: 0; overflow: hidden; visibility: hidden;
+  color: var(--link); font-size: .875rem; animation: more linear; animation-timeline: scroll(nearest inline); }
+@keyframes more { from, to { max-height: 2rem; visibility: visible; } }
 th.number, td.number { text-align: right; }
 td.number { white-space: nowrap; }
 td.good { color: var(--good); font-weight: 600; } td.bad { color: var(--bad); font-weight: 600; }
 td.faint { color: var(--faint); }
 figure { margin: 1.5rem 0; } figure svg { max-width: 100%; height: auto; color: var(--ink); }
 figure svg .paper { fill: none; } figcaption { color: var(--faint); }
+.files { white-space: nowrap; }
 @media screen and (max-width: 40rem) { body { padding: 1rem; } figure { overflow-x: auto; }
-  figure svg { max-width: none; width: 36rem; } figcaption { position: sticky; left: 0; } }
+  figure svg { max-width: none; width: 36rem; } figcaption { position: sticky; left: 0; }
+  .scroll td:first-child { max-width: 45vw; overflow-wrap: break-word; } }
 pre { background: var(--band); padding: .75rem; overflow-x: auto; }
 .warnings { border-left: .3rem solid var(--bad); padding: .25rem 1rem; background: var(--band); }
 @media print {
   :root { --ink: #000000; --faint: #444444; --line: #aaaaaa; --paper: #ffffff; --band: #ffffff;
     --good: #0a6b4d; --bad: #a8440b; --link: #000000; }
-  nav { display: none; } .scroll { overflow: visible; background: none; } table { font-size: .75rem; }
+  nav, .more { display: none; } .scroll { overflow: visible; background: none; } table { font-size: .75rem; }
   figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } }
 """.strip()
 )
+
+
+_MORE = '<p class="more" aria-hidden="true">↔ scroll sideways for more columns</p>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +138,26 @@ class Page:
         body = "\n".join(f"<tr>{line}</tr>" for line in lines)
         title = f"<caption>{_text(caption)}</caption>" if caption else ""
         whole = f"{title}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>"
-        # What is wider than the page scrolls: a shade shows on which side more is to come, and the keyboard gets there.
+        # What is wider than the page scrolls: a shade shows on which side more is to come, words say so where the
+        # browser can tell, the first column stays, and the keyboard gets there. A table that fits has none of it: there
+        # is nothing to scroll, so the words' animation never runs.
         named = f'role="region" aria-label="{_text(caption or "table")}"'
-        self._body.append(f'<div class="scroll" tabindex="0" {named}><table>{whole}</table></div>')
+        self._body.append(f'<div class="scroll" tabindex="0" {named}><table>{whole}</table>{_MORE}</div>')
 
     def values(self, pairs: Mapping[str, str], caption: str = "", heads: tuple[str, str] = ("name", "value")) -> None:
         """Show names and what they stand for."""
         self.table([Column(head) for head in heads], list(pairs.items()), caption)
 
-    def figure(self, svg: str, *, caption: str, alternative: str) -> None:
-        """Show an SVG, with a caption for all and a description for those who cannot see it."""
+    def figure(self, svg: str, *, caption: str, alternative: str, files: Mapping[str, str] | None = None) -> None:
+        """Show an SVG, with a caption for all and a description for those who cannot see it; and where its files are,
+        by their kinds, if they lie beside the page.
+        """
         self._figures += 1
         name = f"f{self._figures}"
         drawing = _inline(svg, name, alternative)
-        below = f"<figcaption>Figure {self._figures}. {_text(caption)}</figcaption>"
+        links = " · ".join(f'<a href="{_text(path)}">{_text(kind)}</a>' for kind, path in (files or {}).items())
+        beside = f' <span class="files">{links}</span>' if links else ""
+        below = f"<figcaption>Figure {self._figures}. {_text(caption)}{beside}</figcaption>"
         self._body.append(f'<figure id="{name}">\n{drawing}\n{below}</figure>')
 
     def html(self) -> str:

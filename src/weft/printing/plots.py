@@ -1,7 +1,7 @@
-"""Figures of one look. In: series and the frame they are drawn in. Out: SVG as text.
+"""Figures of one look. In: charts. Out: SVG as text, or PNG.
 
 Seven colours that the colour-blind tell apart, and another dash when they are used up; the text stays text. The same
-input gives the same SVG, byte for byte. Lines and letters are in the colour of the text around them (`currentColor`),
+input gives the same file, byte for byte. Lines and letters are in the colour of the text around them (`currentColor`),
 and the background is a rectangle of class `paper`, so that a page can show the figure on light and on dark.
 
 matplotlib is an extra (`weft[plots]`), imported only here and only when a figure is drawn.
@@ -11,23 +11,26 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from weft.errors import UsageError
+from weft.printing.charts import Areas, BarChart, Bars, Chart, Frame, Lines, Panels, Points, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["COLOURS", "Bars", "Frame", "Series", "available", "bars", "lines", "png", "scatter", "svg"]
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c6d46")
 _DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MARKERS = ("o", "s", "^", "D", "v", "X", "P")
 _INK = "#1f2328"  # becomes the colour of the text around
+_DOTS = 150  # an inch
 _GREY = "#8c959f"  # visible on light and on dark
 _LOOK: dict[str, Any] = {
     "svg.hashsalt": "weft",
@@ -56,43 +59,9 @@ _LOOK: dict[str, Any] = {
     "ytick.color": _INK,
     "legend.frameon": False,
     "lines.linewidth": 1.6,
+    "hatch.linewidth": 0.7,
     "figure.facecolor": "none",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What stands around a drawing: a title that says what is to be seen, the axes, and how they run."""
-
-    title: str
-    x: str
-    y: str
-    x_log: bool = False
-    y_log: bool = False
-    x_range: tuple[float, float] | None = None
-    y_range: tuple[float, float] | None = None
-    height: float = 4.4
-    """Inches; all figures are 8 wide."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Series:
-    """Points with a name; a reference is what the others are held against, drawn thin and in the colour of text."""
-
-    label: str
-    x: ArrayLike
-    y: ArrayLike
-    reference: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bars:
-    """One value for each place of a bar chart, nan where there is none, and how far it spreads down and up."""
-
-    label: str
-    values: Sequence[float]
-    low: Sequence[float] | None = None
-    high: Sequence[float] | None = None
 
 
 def available() -> bool:
@@ -106,57 +75,33 @@ def available() -> bool:
 
 def lines(series: Sequence[Series], frame: Frame) -> str:
     """A line for each series, with a legend beside where there is more than one."""
-
-    def draw(axes: Axes) -> None:
-        drawn = 0
-        for each in series:
-            if each.reference:
-                axes.plot(each.x, each.y, label=each.label, color=_INK, linewidth=1.0, linestyle=(0, (2, 2)))
-            else:
-                axes.plot(each.x, each.y, label=each.label, color=_colour(drawn), linestyle=_dash(drawn))
-                drawn += 1
-
-    return _figure(frame, draw, legend=len(series) > 1)
+    return svg(Lines(series, frame))
 
 
 def scatter(series: Sequence[Series], frame: Frame) -> str:
     """Points for each series, a line for references (a fitted slope); for log-log, say so in the frame."""
-
-    def draw(axes: Axes) -> None:
-        drawn = 0
-        for each in series:
-            if each.reference:
-                axes.plot(each.x, each.y, label=each.label, color=_INK, linewidth=1.0)
-                continue
-            look: dict[str, Any] = {"markersize": 3.5, "markeredgewidth": 0, "alpha": 0.75, "linestyle": "none"}
-            marker = _MARKERS[drawn % len(_MARKERS)]
-            axes.plot(each.x, each.y, label=each.label, color=_colour(drawn), marker=marker, **look)
-            drawn += 1
-
-    return _figure(frame, draw, legend=len(series) > 1)
+    return svg(Points(series, frame))
 
 
 def bars(names: Sequence[str], series: Sequence[Bars], frame: Frame) -> str:
     """Bars that lie, names on the left, the first one on top; one bar for each series at every name."""
-    thick = 0.8 / max(1, len(series))
-
-    def draw(axes: Axes) -> None:
-        for number, each in enumerate(series):
-            values = np.asarray(each.values, dtype=np.float64)
-            places = np.arange(len(names)) - 0.4 + thick * (number + 0.5)
-            axes.barh(places, values, height=thick * 0.9, color=_colour(number), label=each.label)
-            if each.low is not None and each.high is not None:
-                spread = np.maximum(0.0, [values - np.asarray(each.low), np.asarray(each.high) - values])
-                axes.errorbar(values, places, xerr=spread, fmt="none", ecolor=_INK, elinewidth=1.0, capsize=2.5)
-        axes.set_yticks(np.arange(len(names)), labels=list(names))
-        axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.grid(visible=False, axis="y")
-
-    return _figure(frame, draw, legend=len(series) > 1)
+    return svg(BarChart(names, series, frame))
 
 
-def _figure(frame: Frame, draw: Callable[[Axes], None], *, legend: bool) -> str:
-    """Draw into an empty figure and give its SVG."""
+def svg(chart: Chart) -> str:
+    """A chart as SVG."""
+    # Who made it and when would differ from one machine to the next.
+    metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    return _follow_the_page(_saved(chart, format="svg", metadata=metadata).decode())
+
+
+def png(chart: Chart) -> bytes:
+    """A chart as PNG, dark on white, large enough for print."""
+    return _saved(chart, format="png", dpi=_DOTS, facecolor="white", metadata={"Software": None})
+
+
+def _saved(chart: Chart, **options: Any) -> bytes:
+    """Draw into an empty figure and give the file of it."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
@@ -166,16 +111,97 @@ def _figure(frame: Frame, draw: Callable[[Axes], None], *, legend: bool) -> str:
         mpl.rcdefaults()  # whatever the user's own matplotlibrc says
         mpl.rcParams.update(cast("Any", _LOOK))
         # No pyplot: it keeps figures alive and looks for a screen.
-        figure = Figure(figsize=(8.0, frame.height), layout="constrained")
-        axes = figure.add_subplot()
-        _dress(axes, frame)  # first, so that a drawing may name the ticks itself
-        draw(axes)
-        if legend:
-            axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.01), borderaxespad=0, fontsize=9)
-        file = io.StringIO()
-        # Who made it and when would differ from one machine to the next.
-        figure.savefig(file, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
-    return _follow_the_page(file.getvalue())
+        figure = Figure(figsize=(8.0, chart.frame.height), layout="constrained")
+        _draw(figure, chart)
+        file = io.BytesIO()
+        figure.savefig(file, **options)
+    return file.getvalue()
+
+
+def _draw(figure: Figure, chart: Chart) -> None:
+    if isinstance(chart, Panels):
+        _draw_panels(figure, chart)
+        return
+    axes = figure.add_subplot()
+    _dress(axes, chart.frame)  # first, so that a drawing may name the ticks itself
+    _draw_one(axes, chart)
+    if len(chart.series) > 1:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.01), borderaxespad=0, fontsize=9)
+
+
+def _draw_panels(figure: Figure, chart: Panels) -> None:
+    """Two in a row, one legend below."""
+    figure.suptitle(chart.frame.title, x=0.01, ha="left", fontsize=11)
+    rows = -(-len(chart.charts) // 2)
+    for place, each in enumerate(chart.charts):
+        axes = figure.add_subplot(rows, 2, place + 1)
+        _dress(axes, each.frame)
+        axes.title.set_fontsize(10)
+        _draw_one(axes, each)
+    legends = (axes.get_legend_handles_labels() for axes in figure.axes)
+    named = {label: handle for handles, labels in legends for handle, label in zip(handles, labels, strict=True)}
+    figure.legend(list(named.values()), list(named), loc="outside lower left", ncols=4, fontsize=9)
+
+
+def _draw_one(axes: Axes, chart: Lines | Points | Areas | BarChart) -> None:
+    match chart:
+        case Lines():
+            _draw_lines(axes, chart.series)
+        case Points():
+            _draw_points(axes, chart.series)
+        case Areas():
+            _draw_areas(axes, chart.series)
+        case BarChart():
+            _draw_bars(axes, chart)
+
+
+def _draw_lines(axes: Axes, series: Sequence[Series]) -> None:
+    drawn = 0
+    for each in series:
+        if each.reference:
+            axes.plot(each.x, each.y, label=each.label, color=_INK, linewidth=1.0, linestyle=(0, (2, 2)))
+        else:
+            axes.plot(each.x, each.y, label=each.label, color=_colour(drawn), linestyle=_dash(drawn))
+            drawn += 1
+
+
+def _draw_points(axes: Axes, series: Sequence[Series]) -> None:
+    drawn = 0
+    for each in series:
+        if each.reference:
+            axes.plot(each.x, each.y, label=each.label, color=_INK, linewidth=1.0)
+            continue
+        look: dict[str, Any] = {"markersize": 3.5, "markeredgewidth": 0, "alpha": 0.75, "linestyle": "none"}
+        marker = _MARKERS[drawn % len(_MARKERS)]
+        axes.plot(each.x, each.y, label=each.label, color=_colour(drawn), marker=marker, **look)
+        drawn += 1
+
+
+def _draw_areas(axes: Axes, series: Sequence[Series]) -> None:
+    filled = [each for each in series if not each.reference]
+    below: Any = np.zeros(len(np.asarray(filled[0].y))) if filled else 0.0
+    for number, each in enumerate(filled):
+        above = below + np.asarray(each.y, dtype=np.float64)
+        look: dict[str, Any] = {"facecolor": _colour(number), "linewidth": 0}
+        if each is filled[-1]:
+            look = {"facecolor": "none", "edgecolor": _GREY, "hatch": "////", "linewidth": 0}
+        axes.fill_between(np.asarray(each.x), below, above, label=each.label, **look)
+        below = above
+    _draw_lines(axes, [each for each in series if each.reference])
+
+
+def _draw_bars(axes: Axes, chart: BarChart) -> None:
+    thick = 0.8 / max(1, len(chart.series))
+    for number, each in enumerate(chart.series):
+        values = np.asarray(each.values, dtype=np.float64)
+        places = np.arange(len(chart.names)) - 0.4 + thick * (number + 0.5)
+        axes.barh(places, values, height=thick * 0.9, color=_colour(number), label=each.label)
+        if each.low is not None and each.high is not None:
+            spread = np.maximum(0.0, [values - np.asarray(each.low), np.asarray(each.high) - values])
+            axes.errorbar(values, places, xerr=spread, fmt="none", ecolor=_INK, elinewidth=1.0, capsize=2.5)
+    axes.set_yticks(np.arange(len(chart.names)), labels=list(chart.names))
+    axes.set_ylim(len(chart.names) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
 
 
 def _dress(axes: Axes, frame: Frame) -> None:

@@ -333,7 +333,7 @@ def _over_time(asked: _Asked) -> dict[str, Any] | None:
         "useful_rate": ((moved_in_all - wasted - overhead) / seconds).tolist(),
         "overhead_rate": (overhead / seconds).tolist(),
         "wasted_rate": (wasted / seconds).tolist(),
-        "downloads_under_way": _under_way(asked, began, ended),
+        "downloads_under_way": _under_way(asked, began),
         "mean_rate": float(moved_in_all.sum()) / (INTERVALS * seconds),
         "peak_rate": peak / seconds,
         "idle_share": 1 - float(moved_in_all.mean()) / peak if peak else None,
@@ -342,18 +342,14 @@ def _over_time(asked: _Asked) -> dict[str, Any] | None:
     }
 
 
-def _under_way(asked: _Asked, began: int, ended: int) -> list[float]:
+def _under_way(asked: _Asked, began: int) -> list[float]:
     """How many downloads there were at a time, the mean of each interval."""
-    width = (ended - began) / INTERVALS
+    from weft.sim.usage import levels
+
     times = asked.arrays("select began, ended from fetched where ended > began")
-    busy = np.zeros(INTERVALS + 1)
-    first, last = (times["began"] - began) / width, (times["ended"] - began) / width
-    # What is under way to the left of each border, minus the same for the border before, is what an interval has.
-    for at, sign in ((first, 1.0), (last, -1.0)):
-        place = np.minimum(at.astype(np.int64), INTERVALS - 1)
-        np.add.at(busy, place, sign * (place + 1 - at))  # in its own interval …
-        np.add.at(busy, place + 1, sign * (1.0 - (place + 1 - at)))  # … and the rest from the next one on
-    return [float(mean) for mean in np.cumsum(busy)[:INTERVALS]]
+    begins, ends = ((times[name] - began) / 1e6 for name in ("began", "ended"))
+    found: list[float] = levels(begins, ends, points=INTERVALS)[1].tolist()
+    return found
 
 
 # What was refused, and which limits were reached.

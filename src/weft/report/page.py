@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from weft.printing import plots
+from weft.printing.charts import Areas
 from weft.printing.page import Column, Page
 from weft.report.numbers import MOST, WASTED, WORTHS
 
@@ -149,22 +150,22 @@ def _bandwidth(page: Page, found: _Numbers) -> None:
     unit, length = _unit(found["seconds"])
     scale, name = _scale(time["peak_rate"])
     middle = [(place + 0.5) * time["interval"] / length for place in range(len(time["pages_rate"]))]
-    series = [
-        plots.Series(label, middle, [value / scale for value in time[key]])
-        for label, key in (
-            ("used", "useful_rate"),
-            ("robots.txt, redirects", "overhead_rate"),
-            ("wasted", "wasted_rate"),
-        )
-    ]
+    peak = time["peak_rate"]
+    moved = zip(time["useful_rate"], time["overhead_rate"], time["wasted_rate"], strict=True)
+    layers = {
+        "used": time["useful_rate"],
+        "robots.txt, redirects": time["overhead_rate"],
+        "wasted": time["wasted_rate"],
+        "idle": [max(0.0, peak - sum(each)) for each in moved],
+    }
+    series = [plots.Series(label, middle, [each / scale for each in rates]) for label, rates in layers.items()]
+    frame = plots.Frame("Bandwidth, by what it was good for", f"{unit} from the start", f"{name} a second", height=3.6)
     _draw(
         page,
-        lambda: plots.lines(
-            series,
-            plots.Frame("Bandwidth, by what it was good for", f"{unit} from the start", f"{name} a second", height=3.6),
-        ),
-        "Bandwidth used and wasted over time: wasted are failures, contents stored before, and those not kept.",
-        f"Line chart. {_percent(time['wasted_share'])} of all bytes were wasted.",
+        lambda: plots.svg(Areas(series, frame)),
+        "Bandwidth used and wasted over time: wasted are failures, contents stored before, and those not kept; hatched "
+        "is what lay idle beside the best moment of the crawl (P0, figure 2).",
+        f"Area chart. {_percent(time['wasted_share'])} of all bytes were wasted.",
     )
     page.paragraph(
         f"{_percent(time['wasted_share'])} of the bytes were wasted, {_percent(time['overhead_share'])} went into "

@@ -20,8 +20,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from weft.printing.figures import Figure, show
 from weft.printing.page import Cell, Column, Page, Tone
-from weft.reproduce.figures import Drawing
 from weft.reproduce.verdicts import COMES_OUT, DOES_NOT
 
 
@@ -73,8 +73,8 @@ Block = Heading | Text | Points | Table | Picture
 _TONES: dict[str, Tone] = {COMES_OUT: "good", DOES_NOT: "bad"}
 
 
-def html(blocks: Sequence[Block], title: str, drawings: Mapping[str, Drawing]) -> str:
-    """A page that needs no other file."""
+def html(blocks: Sequence[Block], title: str, figures: Mapping[str, Figure], drawn: Mapping[str, str]) -> str:
+    """A page that needs no other file; `drawn` has the SVG of each figure."""
     page = Page(title)
     for block in blocks:
         match block:
@@ -88,9 +88,8 @@ def html(blocks: Sequence[Block], title: str, drawings: Mapping[str, Drawing]) -
                 columns = [Column(name, number=block.is_number(at)) for at, name in enumerate(block.columns)]
                 rows = [[Cell(_plain(cell), _TONES.get(cell, "")) for cell in row] for row in block.rows]
                 page.table(columns, rows, block.caption)
-            case Picture() if block.name in drawings:
-                drawing = drawings[block.name]
-                page.figure(drawing.svg, caption=drawing.caption, alternative=drawing.alternative)
+            case Picture() if block.name in figures:
+                show(page, figures[block.name], drawn[block.name], "figures")
     return page.html()
 
 
@@ -103,7 +102,7 @@ def _plain(text: str) -> str:
     return re.sub(r"\*+([^*]+)\*+", r"\1", text).replace("`", "")
 
 
-def markdown(blocks: Sequence[Block], title: str, drawings: Mapping[str, Drawing], folder: str = "figures") -> str:
+def markdown(blocks: Sequence[Block], title: str, figures: Mapping[str, Figure], folder: str = "figures") -> str:
     """A page whose figures are files in a folder beside it."""
     parts = [f"# {title}"]
     for block in blocks:
@@ -117,10 +116,10 @@ def markdown(blocks: Sequence[Block], title: str, drawings: Mapping[str, Drawing
             case Table():
                 parts += [block.caption] if block.caption else []
                 parts.append(_table(block))
-            case Picture() if block.name in drawings:
-                drawing = drawings[block.name]
-                parts.append(f"![{drawing.alternative}]({folder}/{block.name}.svg)")
-                parts.append(f"*{drawing.caption}*")
+            case Picture() if block.name in figures:
+                figure = figures[block.name]
+                parts.append(f"![{figure.alternative}]({folder}/{block.name}.svg)")
+                parts.append(f"*{figure.caption}*")
     return "\n\n".join(parts) + "\n"
 
 

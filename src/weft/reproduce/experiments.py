@@ -5,8 +5,9 @@
     main/SEED/t=T,r=R/ORDERING      the signs; even/SEED/t=T,r=R/ORDERING the same on other webs
     main/SEED/bandwidth=B,r=R       P0 table 1, and in another reading main/SEED/waiting/bandwidth=B,r=R
     main/SEED/timed/ORDERING        1,000 connections, latencies and speeds: P0 figures 8 and 9, P1 figure 6
-    main/SEED/batches               P0 figure 7
+    main/SEED/batches               P0 figures 1, 2 and 7
     sweep/SEED/…                    P0 figures 5 and 6
+    country/NAME/ORDERING           P1 figure 4, webs of the sizes of its four collections
     VARIANT/SEED/ORDERING           what would have to be true
     real/NAME/ORDERING              real graphs
 
@@ -33,13 +34,21 @@ BESIDE = ("random", "opic-seeds")
 RERANKS = (10_000, 50_000, 100_000)  # K of P0
 ROBOTS = (1, 64, 256)  # r of P0
 BANDWIDTHS = (20_000_000, 2_000_000, 200_000, 20_000, 2_000, 200)  # bytes a second, P0 table 1
-SPEED_UP_PAGES = 150_000  # downloads that table 1 is measured over
+SPEED_UP_PAGES = 150_000  # the nearest to the seeds: table 1 is measured over them, whatever r is
 READINGS = {"": False, "waiting/": True}  # of table 1: whether a robot waits with its site
 SIGN_TERMS = ((0.0115, 1), (0.04, 1), (0.1, 1), (1.0, 1), (1.0, 64), (1.0, 256))  # t and r
 SIGN_ORDERINGS = ("breadth-first", "larger-sites-first", "omniscient")
 EVEN = {"site_weight_power": 1.0}
 """A site is linked from others in proportion to its size, no more."""
 EVEN_ORDERINGS = SIGN_ORDERINGS[:2]
+COUNTRIES = {
+    "Chile, April 2004": (50_000, 2_400_000),
+    "Chile, May 2004": (51_000, 2_800_000),
+    "Greece, May 2004": (29_000, 3_400_000),
+    "Greece, September 2004": (31_000, 3_600_000),
+}
+"""Sites and pages of P1's collections: its table 1 has the smaller and the larger number of each country."""
+FIGURE_4 = ("omniscient", "larger-sites-first", "opic", "breadth-first", "batch", "partial", "backlink")
 VARIED = ("random", "breadth-first", "backlink", "partial", "batch", "opic", "larger-sites-first", "omniscient")
 BATCH_PAGES = 10_000  # of P0's figure 7, by the time that it takes on a slow link
 BATCH_TERMS = tuple((k, bandwidth) for bandwidth in (20_000, 2_000) for k in (1, 100))
@@ -110,6 +119,7 @@ def tasks(scale: Scale, data: Path | None) -> list[Task]:
         found += _sweep(scale.sweep, seed)
         for variant in VARIANTS:
             found += _variant(variant, scale.variant, seed)
+    found += _countries(scale)
     if data is not None:
         found += _real(data)
     return found
@@ -146,9 +156,7 @@ def _timed(size: Size, seed: int) -> Iterator[Task]:
     many = size.of_sites(1_000)
     for bandwidth in BANDWIDTHS:
         for robots in ROBOTS:
-            conditions = Conditions(
-                wait=WAIT, connections=robots, bandwidth=bandwidth, most_pages=size.of_pages(SPEED_UP_PAGES)
-            )
+            conditions = Conditions(wait=WAIT, connections=robots, bandwidth=bandwidth)
             for reading, robots_wait in READINGS.items():
                 yield Crawl(
                     key=f"{web}/{reading}bandwidth={bandwidth},r={robots}",
@@ -156,6 +164,7 @@ def _timed(size: Size, seed: int) -> Iterator[Task]:
                     ordering="length",
                     conditions=conditions,
                     weather=seed,
+                    nearest=size.of_pages(SPEED_UP_PAGES),
                     robots_wait=robots_wait,
                 )
     alone = Conditions(wait=WAIT, connections=many)
@@ -187,6 +196,15 @@ def _sweep(size: Size, seed: int) -> Iterator[Task]:
         for ordering in ("depth", "length"):
             key = f"{web}/{ordering},r={robots}"
             yield Crawl(key=key, graph=web, ordering=ordering, conditions=conditions)
+
+
+def _countries(scale: Scale) -> Iterator[Task]:
+    for seed, name in enumerate(COUNTRIES, 1):
+        web, size = f"country/{name}", scale.country(*COUNTRIES[name])
+        yield Make(key=web, recipe=size.recipe(), seed=seed)
+        conditions = Conditions(wait=WAIT, page_time=PAGE_TIME, rerank=size.of_pages(100_000), seed=seed)
+        for ordering in FIGURE_4:
+            yield Crawl(key=f"{web}/{ordering}", graph=web, ordering=ordering, conditions=conditions)
 
 
 def _variant(variant: Variant, size: Size, seed: int) -> Iterator[Task]:

@@ -1,45 +1,48 @@
-"""The papers' figures, drawn from our values. In: the values. Out: SVG with a caption and a description."""
+"""The papers' figures, drawn from our values. In: the values. Out: charts with a caption and a description."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from weft.printing import plots
-from weft.printing.plots import Frame, Series
+from weft.printing.charts import Areas, Chart, Frame, Lines, Panels, Points, Series
+from weft.printing.figures import Figure
+from weft.reproduce.scale import PAGES
 
 Named = Mapping[str, Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A figure, and what is said about it."""
-
-    svg: str
-    caption: str
-    alternative: str
 
 
 _PAGES = ("share of the pages", "cumulative PageRank")
 _UNIT: dict[str, Any] = {"x_range": (0, 1), "y_range": (0, 1.01)}
 
 
-def draw(values: Mapping[str, Any]) -> dict[str, Drawing]:
+def draw(values: Mapping[str, Any]) -> dict[str, Figure]:
     """All figures there are values for; none where matplotlib is missing."""
     if not plots.available():
         return {}
-    found = {name: _drawn(name, series, values) for name, series in values["series"].items()}
+    found = [_drawn(name, series, values) for name, series in values["series"].items()]
     if values.get("live"):
-        found |= _live(values["live"])
-    return found
+        found += _live(values["live"])
+    return {figure.name: figure for figure in found}
 
 
-def _drawn(name: str, series: Named, values: Mapping[str, Any]) -> Drawing:
+def _drawn(name: str, series: Named, values: Mapping[str, Any]) -> Figure:
     frame, caption = _frame(name, values)
-    lines = [Series(label, each["x"], each["y"], reference=label == "random") for label, each in series.items()]
-    svg = plots.scatter(lines, frame) if name == "p0-3" else plots.lines(lines, frame)
-    return Drawing(svg, caption, _said(frame, series))
+    if name == "p1-4":
+        panels = [Lines(_series(each), replace(frame, title=web)) for web, each in series.items()]
+        said = _said(frame, [f"{web}: {', '.join(each)}" for web, each in series.items()])
+        return Figure(name, Panels(panels, replace(frame, height=6.6)), caption, said)
+    kind: Callable[[list[Series], Frame], Chart] = _KINDS.get(name, Lines)
+    return Figure(name, kind(_series(series), frame), caption, _said(frame, series))
+
+
+_KINDS: dict[str, Callable[[list[Series], Frame], Chart]] = {"p0-1": Areas, "p0-2": Areas, "p0-3": Points}
+
+
+def _series(named: Named) -> list[Series]:
+    return [Series(label, each["x"], each["y"], reference=label == "random") for label, each in named.items()]
 
 
 def _frame(name: str, values: Mapping[str, Any]) -> tuple[Frame, str]:
@@ -47,6 +50,16 @@ def _frame(name: str, values: Mapping[str, Any]) -> tuple[Frame, str]:
     main = f"{scale['pages']:,} pages on {scale['sites']:,} sites"
     sweep = f"{scale['sweep_pages']:,} pages on {scale['sweep_sites']:,} sites"
     frames: dict[str, tuple[Frame, str]] = {
+        "p0-1": (
+            Frame("The link in use all the time", "hours", "bytes a second", **_batch_look(values)),
+            "P0, figure 1: a batch of the best pending pages if all could be had at once: it takes T*; seed 1.",
+        ),
+        "p0-2": (
+            Frame(
+                "The link as it is used: what is hatched is wasted", "hours", "bytes a second", **_batch_look(values)
+            ),
+            "P0, figure 2: the same batch, k = 1: sites have to be left alone for w, and run out of pages.",
+        ),
         "p0-3": (
             Frame("Few sites have most of the pages", "pages of a site", "share of the sites", x_log=True, y_log=True),
             f"P0, figure 3: site sizes; {main}, all seeds.",
@@ -81,7 +94,7 @@ def _frame(name: str, values: Mapping[str, Any]) -> tuple[Frame, str]:
         ),
         "p1-4": (
             Frame("Strategies without history", *_PAGES, **_UNIT),
-            f"P1, figure 4: r = 1, w = 15 s, t = .04 s; {main}, seed 1.",
+            f"P1, figure 4: r = 1, w = 15 s, t = .04 s; webs {PAGES / scale['sweep_pages']:.3g} times smaller.",
         ),
         "p1-5": (
             Frame("Strategies with history", *_PAGES, **_UNIT),
@@ -95,7 +108,13 @@ def _frame(name: str, values: Mapping[str, Any]) -> tuple[Frame, str]:
     return frames[name]
 
 
-def _live(live: Mapping[str, Any]) -> dict[str, Drawing]:
+def _batch_look(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Figures 1 and 2 of P0 have the same axes, one below the other."""
+    full, used = values["series"]["p0-1"]["used"], values["series"]["p0-2"]["used"]
+    return {"height": 2.6, "x_range": (0, max(used["x"], default=1.0)), "y_range": (0, 1.05 * full["y"][0])}
+
+
+def _live(live: Mapping[str, Any]) -> list[Figure]:
     """The measured curves over the simulated ones."""
     pages, time = {}, {}
     for ordering, both in live["orderings"].items():
@@ -104,15 +123,14 @@ def _live(live: Mapping[str, Any]) -> dict[str, Drawing]:
             pages[f"{ordering}, {kind}"] = {"x": run["fraction"], "y": run["pagerank"]}
             time[f"{ordering}, {kind}"] = {"x": run["time"], "y": run["pagerank_by_time"]}
     about = f"{live['pages']:,} pages on {live['sites']:,} sites, r = {live['r']}, w = {live['w'] * 1000:g} ms, k = 1."
-    return {
-        "live-pages": _overlaid(Frame("Live and simulated, by pages", *_PAGES, **_UNIT), pages, about),
-        "live-time": _overlaid(Frame("Live and simulated, by time", "seconds", _PAGES[1]), time, about),
-    }
+    return [
+        _overlaid("live-pages", Frame("Live and simulated, by pages", *_PAGES, **_UNIT), pages, about),
+        _overlaid("live-time", Frame("Live and simulated, by time", "seconds", _PAGES[1]), time, about),
+    ]
 
 
-def _overlaid(frame: Frame, series: Named, about: str) -> Drawing:
-    lines = [Series(label, each["x"], each["y"]) for label, each in series.items()]
-    return Drawing(plots.lines(lines, frame), f"{frame.title}: {about}", _said(frame, series))
+def _overlaid(name: str, frame: Frame, series: Named, about: str) -> Figure:
+    return Figure(name, Lines(_series(series), frame), f"{frame.title}: {about}", _said(frame, series))
 
 
 def _said(frame: Frame, labels: Iterable[str]) -> str:

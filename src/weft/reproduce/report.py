@@ -1,8 +1,8 @@
 """The report in files. In: the values. Out: a directory, or pages of the documentation.
 
-    values.json      every published value, ours for each seed, the verdict; and what the figures are drawn from
-    index.html       the report in one page that needs no other file
-    figures/*.svg    its figures
+    values.json              every published value, ours for each seed, the verdict; what the figures are drawn from
+    index.html               the report in one page that needs no other file
+    figures/*.{svg,png,csv}  its figures, and the numbers of each
 
 Invariant: the directory is there whole or not at all; an earlier report is replaced, anything else is left alone.
 """
@@ -17,9 +17,11 @@ from typing import Any
 from weft import disk
 from weft.disk import replace_file, replacing, writing
 from weft.errors import UsageError
+from weft.printing import plots
+from weft.printing.figures import write_figures
 from weft.reproduce.blocks import html, markdown
 from weft.reproduce.document import TITLE, document
-from weft.reproduce.figures import Drawing, draw
+from weft.reproduce.figures import draw
 from weft.reproduce.values import KIND
 
 VALUES = "values.json"
@@ -28,20 +30,22 @@ _OURS = {VALUES, "index.html", "figures"}
 
 def write_report(values: Mapping[str, Any], out: Path) -> None:
     """Write the directory."""
-    drawings = draw(values)
+    figures = draw(values)
     with replacing(out, check_replaceable) as folder:
         text = json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
         (folder / VALUES).write_text(text + "\n", encoding="utf-8")
-        (folder / "index.html").write_text(html(document(values), TITLE, drawings), encoding="utf-8")
-        _write_figures(folder / "figures", drawings)
+        drawn = write_figures(folder / "figures", figures.values())
+        (folder / "index.html").write_text(html(document(values), TITLE, figures, drawn), encoding="utf-8")
 
 
 def write_docs(values: Mapping[str, Any], docs: Path) -> None:
     """Write `reproduction.md` and its figures into a documentation's directory."""
-    drawings = draw(values)
+    figures = draw(values)
     with writing(docs):
-        _write_figures(docs / "figures", drawings)
-        replace_file(docs / "reproduction.md", markdown(document(values), TITLE, drawings).encode())
+        (docs / "figures").mkdir(exist_ok=True)
+        for name, figure in figures.items():
+            (docs / "figures" / f"{name}.svg").write_text(plots.svg(figure.chart), encoding="utf-8")
+        replace_file(docs / "reproduction.md", markdown(document(values), TITLE, figures).encode())
 
 
 def read_values(out: Path) -> dict[str, Any]:
@@ -68,9 +72,3 @@ def _is_report(folder: Path) -> bool:
     except UsageError:
         return False
     return True
-
-
-def _write_figures(folder: Path, drawings: Mapping[str, Drawing]) -> None:
-    folder.mkdir(exist_ok=True)
-    for name, drawing in drawings.items():
-        (folder / f"{name}.svg").write_text(drawing.svg, encoding="utf-8")

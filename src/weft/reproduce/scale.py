@@ -91,5 +91,10 @@ class Scale:
         """The webs that are varied: a twentieth of the main one."""
         return self._with_pages(max(self.pages // 20, 1_000))
 
+    def country(self, sites: int, pages: int) -> Size:
+        """A web of so many sites and pages at full size, as much smaller as that of the sweeps."""
+        share = self.sweep.pages / PAGES
+        return Size(max(20, round(sites * share)), max(1_000, round(pages * share)))
+
     def _with_pages(self, pages: int) -> Size:
         return Size(max(20, round(self.sites * pages / self.pages)), pages)

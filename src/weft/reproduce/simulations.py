@@ -18,6 +18,7 @@ from weft.graph.ageing import old_scores
 from weft.graph.describe import describe
 from weft.graph.files import Stored, load, save
 from weft.graph.rank import pagerank
+from weft.graph.subgraph import nearest, subgraph_of
 from weft.ordering import ordering_named
 from weft.reproduce import real
 from weft.reproduce.scale import PAGE_TIME, WAIT
@@ -26,6 +27,7 @@ from weft.sim.batch import Choice, choose, simulate_batch
 from weft.sim.result import Simulated
 from weft.sim.run import Conditions, Scores, simulate
 from weft.sim.times import PageTimes, Weather, draw_times
+from weft.sim.usage import usage
 
 Found = dict[str, Any]
 
@@ -65,6 +67,8 @@ class Crawl:
     conditions: Conditions
     weather: int | None = None
     """Pages have times of their own, drawn from this seed."""
+    nearest: int = 0
+    """Pages, the nearest to the seeds, that alone are crawled; 0: all."""
     robots_wait: bool = False
     """A robot stays with its site while that rests, and is free only then."""
 
@@ -145,16 +149,21 @@ def _described(graph: Graph, scores: NDArray[np.float64]) -> Found:
 def _crawl(task: Crawl, folder: Path) -> Found:
     stored = load(folder / task.graph)
     assert stored.scores is not None
-    times = None if task.weather is None else times_of(stored.graph, task.weather)
+    graph, known, old = stored.graph, stored.scores, stored.old_scores
+    times = None if task.weather is None else times_of(graph, task.weather)
+    if task.nearest:
+        some = subgraph_of(graph, nearest(graph, task.nearest))
+        graph, known, old = some.graph, known[some.pages], None if old is None else old[some.pages]
+        if times is not None:
+            times = PageTimes(times.latency[some.pages], times.size[some.pages], times.speed[some.sites])
     conditions = task.conditions
     if task.robots_wait:
         # A site that rests is as good as one that is slow to answer: the robot is busy with it.
         assert times is not None
         times = replace(times, latency=times.latency + np.float32(conditions.wait))
         conditions = replace(conditions, wait=0.0)
-    scores = Scores(true=stored.scores, old=stored.old_scores)
-    result = simulate(stored.graph, ordering_named(task.ordering), conditions, scores, times)
-    return measured(result, stored.scores, timed=times is not None)
+    result = simulate(graph, ordering_named(task.ordering), conditions, Scores(true=known, old=old), times)
+    return measured(result, known, timed=times is not None)
 
 
 def times_of(graph: Graph, seed: int) -> PageTimes:
@@ -209,11 +218,13 @@ def _downloaded(task: Download, graph: Graph, visited: NDArray[np.int32], times:
     found: Found = {"pages": len(batch), "sites": int((sizes > 0).sum()), "largest": int(sizes.max()), "runs": {}}
     for name, conditions in task.terms:
         result = simulate_batch(graph, batch, ordering_named("breadth-first"), conditions, times)
-        at, robots = metrics.active(result.started, result.finished, POINTS)
+        used = usage(result, POINTS)
+        assert used.used is not None
         found["runs"][name] = {
             "hours": float(result.finished[-1]) / 3600,
             "bytes": result.bytes_moved,
-            "at": (at / 3600).tolist(),
-            "robots": robots.tolist(),
+            "at": (used.time / 3600).tolist(),
+            "robots": used.robots.tolist(),
+            "used": used.used.tolist(),
         }
     return found

@@ -16,7 +16,9 @@ from weft.reproduce.claims import CLAIMS, Results, at, same_distribution
 from weft.reproduce.experiments import (
     BANDWIDTHS,
     BESIDE,
+    COUNTRIES,
     EVEN_ORDERINGS,
+    FIGURE_4,
     READINGS,
     RERANKS,
     ROBOTS,
@@ -30,6 +32,7 @@ from weft.reproduce.scale import PAGE_TIME, Scale
 from weft.reproduce.simulations import DAY, Found
 from weft.reproduce.verdicts import claim_verdict, verdict
 from weft.sim.batch import Choice
+from weft.sim.speedup import Run, speed_ups
 
 KIND = "weft reproduction"
 
@@ -54,6 +57,7 @@ def collect(found: Results, scale: Scale) -> Values:
         "claims": [_claim(each, found, scale.seeds) for each in published.claims()],
         "beside": {name: _pair(found, f"main/{{}}/{name}", seeds) for name in (*TABLE_2, *BESIDE)},
         "speed_ups": _speed_ups(found, seeds),
+        "countries": _countries(found),
         "signs": _signs(found, seeds),
         "even_signs": _even_signs(found, seeds),
         "variants": _variants(found, seeds),
@@ -104,9 +108,14 @@ def _ours(key: str, found: Results, seed: int) -> float:
 
 
 def _speed_up(found: Results, web: str, bandwidth: int, robots: int) -> float:
-    """How many times faster than one robot on the widest link."""
-    alone = found[f"{web}/bandwidth={BANDWIDTHS[0]},r=1"]["time"]
-    return float(alone / found[f"{web}/bandwidth={bandwidth},r={robots}"]["time"])
+    """How many times faster than one robot on the widest link, over the same pages: see `weft.sim.speedup`."""
+    runs = [
+        Run("length", 1, r, each, found[f"{web}/bandwidth={each},r={r}"]["time"], 0.0)
+        for each in BANDWIDTHS
+        for r in ROBOTS
+    ]
+    table = {(each.run.bandwidth, each.run.connections): each.speed_up for each in speed_ups(runs)}
+    return table[bandwidth, robots]
 
 
 def _speed_ups(found: Results, seeds: range) -> dict[str, list[Found]]:
@@ -120,6 +129,17 @@ def _speed_ups(found: Results, seeds: range) -> dict[str, list[Found]]:
                 row = {"bandwidth": bandwidth, "r": robots, "published": speed, "ours": ours, "verdict": within}
                 rows.setdefault(reading, []).append(row)
     return rows
+
+
+def _countries(found: Results) -> dict[str, Found]:
+    """Averages and taus of the webs of figure 4 of P1, by ordering."""
+    return {
+        ordering: {
+            what: [float(found[f"country/{name}/{ordering}"][what]) for name in COUNTRIES]
+            for what in ("average", "tau")
+        }
+        for ordering in FIGURE_4
+    }
 
 
 def _claim(claim: published.Claim, found: Results, seeds: int) -> Found:
@@ -257,6 +277,11 @@ def _series(found: Results, seeds: range) -> Found:
     reranked = tuple(f"{name},K={k}" for name in ("batch", "partial") for k in RERANKS)
     runs = found["main/1/batches"][Choice.BEST.value]["runs"]
     return {
+        "p0-1": _full(runs[_LINK], _LINK_RATE),
+        "p0-2": {
+            "used": {"x": runs[_LINK]["at"], "y": runs[_LINK]["used"]},
+            "wasted": _wasted(runs[_LINK], _LINK_RATE),
+        },
         "p0-3": {f"web {seed}": _sizes(found[f"main/{seed}"]) for seed in seeds},
         "p0-5": many(sweep, ("omniscient", "length", "depth", *reranked, "random")),
         "p0-6": many(sweep, tuple(f"{name},r={r}" for name in ("depth", "length") for r in ROBOTS)),
@@ -268,7 +293,7 @@ def _series(found: Results, seeds: range) -> Found:
         "p0-9": {f"web {seed}": _days(found[f"main/{seed}/timed/length"]) for seed in seeds},
         "p0-10": {f"web {seed}": _depths(found[f"main/{seed}"]) for seed in seeds},
         "p1-3": {f"web {seed}": {"x": grid, "y": found[f"main/{seed}"]["concentration"]} for seed in seeds},
-        "p1-4": many("main/1", (*TABLE_2[:6], "omniscient", "random")),
+        "p1-4": {name: many(f"country/{name}", FIGURE_4) for name in COUNTRIES},
         "p1-5": many("main/1", (*TABLE_2[6:], "opic")),
         "p1-6": {
             f"{what}, {name}": by_time(f"main/1/timed/{name}", key)
@@ -276,6 +301,20 @@ def _series(found: Results, seeds: range) -> Found:
             for name in ("breadth-first", "larger-sites-first")
         },
     }
+
+
+_LINK_RATE = 20_000  # bytes a second, of the batch of P0's figure 7 that figures 1 and 2 are drawn of
+_LINK = f"k=1, {_LINK_RATE}"
+
+
+def _full(run: Found, bandwidth: float) -> Found:
+    """The bytes of a download as they would come if the link were in use all the time, for T*."""
+    least = run["bytes"] / bandwidth / 3600
+    return {"used": {"x": [0.0, least], "y": [bandwidth] * 2}, "wasted": {"x": [0.0, least], "y": [0.0] * 2}}
+
+
+def _wasted(run: Found, bandwidth: float) -> Found:
+    return {"x": run["at"], "y": [max(0.0, bandwidth - used) for used in run["used"]]}
 
 
 def _grid(found: Results) -> list[float]:

@@ -18,6 +18,7 @@ Graph(sites=2, pages=3, links=0)
 from __future__ import annotations
 
 import enum
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -147,14 +148,9 @@ def simulate_batch(
     if times is not None:
         times = PageTimes(times.latency[own.pages], times.size[own.pages], times.speed[own.sites])
     found = simulate(own.graph, ordering, conditions, times=times)
-    return Simulated(
-        ordering=found.ordering,
+    return replace(
+        found,
         order=own.pages[found.order],
-        finished=found.finished,
-        started=found.started,
         site=own.sites[found.site],
-        seconds=found.seconds,
-        cpu=found.cpu,
         parameters={**found.parameters, "batch": len(own.pages)},
-        bytes_moved=found.bytes_moved,
     )

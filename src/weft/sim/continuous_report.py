@@ -2,7 +2,7 @@
 
     summary.json     every measure of every policy and share, its terms, what was warned of
     index.html       tables and figures in one page that needs no other file
-    plots/*.svg      the same figures
+    plots/           the same figures as SVG and PNG, and the numbers of each as CSV
 
 The directory is there whole or not at all, as with `weft.sim.report`.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ import numpy as np
 
 from weft.disk import replacing, writing
 from weft.printing import plots
+from weft.printing.charts import Frame, Lines, Series
+from weft.printing.figures import Figure, show, write_figures
 from weft.printing.page import Column, Page
 from weft.sim.continuous import Continuous
 from weft.sim.report import KIND, check_replaceable
@@ -59,14 +61,12 @@ def write_continuous_report(results: Sequence[Continuous], out: Path, about: dic
             for each in results
         ],
     }
-    figures = _figures(results) if plots.available() else {}
+    figures = _figures(results) if plots.available() else []
     with replacing(out, check_replaceable) as folder, writing(folder):
         text = json.dumps(summary, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
         (folder / "summary.json").write_text(text + "\n", encoding="utf-8")
-        (folder / "index.html").write_text(_page(results, summary, figures).html(), encoding="utf-8")
-        for name, (svg, _) in figures.items():
-            (folder / "plots").mkdir(exist_ok=True)
-            (folder / "plots" / f"{name}.svg").write_text(svg, encoding="utf-8")
+        drawn = write_figures(folder / "plots", figures)
+        (folder / "index.html").write_text(_page(results, summary, figures, drawn).html(), encoding="utf-8")
     return summary
 
 
@@ -74,31 +74,31 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _figures(results: Sequence[Continuous]) -> dict[str, tuple[str, str]]:
-    """Freshness over time, and delays of temporal pages, each with its caption."""
-    fresh = [plots.Series(label_of(each), each.by_day[:, 0], each.by_day[:, 1]) for each in results]
-    frame = plots.Frame("The higher a line, the more copies are as their pages are", "days", "share that is fresh")
-    found = {
-        "freshness": (plots.lines(fresh, frame), "Share of the copies that are fresh, at every new plan."),
-    }
+def _figures(results: Sequence[Continuous]) -> list[Figure]:
+    """Freshness over time, and delays of temporal pages."""
+    best = max(results, key=lambda each: each.measures["freshness"])
+    freshest = f"The freshest: {label_of(best)}, {best.measures['freshness']:.3f}."
+    fresh = [Series(label_of(each), each.by_day[:, 0], each.by_day[:, 1]) for each in results]
+    frame = Frame("The higher a line, the more copies are as their pages are", "days", "share that is fresh")
+    caption = "Share of the copies that are fresh, at every new plan."
+    found = [Figure("freshness", Lines(fresh, frame), caption, f"Line chart. {caption} {freshest}")]
     hours = np.geomspace(1 / 60, 24 * 14, 200)
     shares = [
-        plots.Series(label_of(each), hours, [float((each.delays <= hour).mean()) for hour in hours])
+        Series(label_of(each), hours, [float((each.delays <= hour).mean()) for hour in hours])
         for each in results
         if len(each.delays)
     ]
     if shares:
-        frame = plots.Frame(
-            "The further left a line, the sooner news is stored", "hours after birth", "share stored", x_log=True
-        )
-        found["delay"] = (
-            plots.lines(shares, frame),
-            "Temporal pages that were stored so many hours after their birth.",
-        )
+        title = "The further left a line, the sooner news is stored"
+        frame = Frame(title, "hours after birth", "share stored", x_log=True)
+        caption = "Temporal pages that were stored so many hours after their birth."
+        found.append(Figure("delay", Lines(shares, frame), caption, f"Line chart. {caption} {freshest}"))
     return found
 
 
-def _page(results: Sequence[Continuous], summary: dict[str, Any], figures: dict[str, tuple[str, str]]) -> Page:
+def _page(
+    results: Sequence[Continuous], summary: dict[str, Any], figures: Sequence[Figure], drawn: Mapping[str, str]
+) -> Page:
     page = Page(
         "Continuous crawls, simulated", f"{len(results)} crawls of a web that changes: {summary['about']['web']}."
     )
@@ -109,10 +109,8 @@ def _page(results: Sequence[Continuous], summary: dict[str, Any], figures: dict[
     )
     if figures:
         page.section("Figures")
-    for svg, caption in figures.values():
-        best = max(results, key=lambda each: each.measures["freshness"])
-        said = f"{caption} The freshest: {label_of(best)}, {best.measures['freshness']:.3f}."
-        page.figure(svg, caption=caption, alternative=f"Line chart. {said}")
+    for figure in figures:
+        show(page, figure, drawn[figure.name], "plots")
     page.section("What the columns mean")
     page.values(_LEGEND, heads=("column", "meaning"))
     page.section("Terms")

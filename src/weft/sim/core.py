@@ -9,6 +9,10 @@ worked off in their order; then the visit goes on with the site's best page, up 
 A page takes a constant time; or it has a latency, then moves its bytes at its site's speed, or at less when all
 transfers together would ask for more than the link has. All transfers are slowed down alike, so one virtual time, which
 runs slower the more the link is asked for, tells when each of them ends.
+
+A page on a connection that is open has a part of its latency only. A connection lasts as long as its visit; where
+servers have limits (P0, section 4.2), it is closed after so many pages, and it is left open for the next visit if that
+comes in time.
 """
 
 from __future__ import annotations
@@ -87,6 +91,8 @@ class Terms(NamedTuple):
     timed: bool
     bandwidth: float  # bytes a second
     kept_latency: float  # the part of the latency that a page on an open connection still has
+    keep_pages: int  # after which a server closes a connection
+    keep_time: float  # for which a server keeps it open after a page; negative: not beyond the visit
 
 
 class Times(NamedTuple):
@@ -105,9 +111,13 @@ class State(NamedTuple):
     taken: NDArray[np.bool_]  # by number: started or visited
     order: NDArray[np.int32]  # pages of the graph as they were visited
     started: NDArray[np.float64]  # … and when each began
-    finished: NDArray[np.float64]
-    began: NDArray[np.float64]  # by site: when its page under way began
-    fetched: NDArray[np.int32]  # by site: pages fetched on the visit under way
+    answered: NDArray[np.float64]  # … when its first byte came …
+    finished: NDArray[np.float64]  # … and its last
+    began: NDArray[np.float64]  # by site: when its page under way began …
+    replied: NDArray[np.float64]  # … and was answered
+    ended: NDArray[np.float64]  # by site: when its last page was in
+    fetched: NDArray[np.int32]  # by site: pages fetched on the visit under way …
+    kept: NDArray[np.int32]  # … and on its connection
     size: NDArray[np.int32]  # by site: pages found
     over: NDArray[np.int32]  # by site: pages visited, where copies matter
     copies: NDArray[np.int32]  # … and copies among them
@@ -126,9 +136,13 @@ def make_state(pages: int, sites: int, connections: int, most_links: int) -> Sta
         taken=reserve(pages, np.bool_),
         order=reserve(pages, np.int32),
         started=reserve(pages, np.float64),
+        answered=reserve(pages, np.float64),
         finished=reserve(pages, np.float64),
         began=np.zeros(sites, np.float64),
+        replied=np.zeros(sites, np.float64),
+        ended=np.zeros(sites, np.float64),
         fetched=np.zeros(sites, np.int32),
+        kept=np.zeros(sites, np.int32),
         size=np.zeros(sites, np.int32),
         over=np.zeros(sites, np.int32),
         copies=np.zeros(sites, np.int32),
@@ -350,13 +364,17 @@ def _start(times: Times, terms: Terms, state: State, site: int, number: int) -> 
     now = state.clock[NOW]
     state.taken[number] = True
     state.began[site] = now
-    first = state.fetched[site] == 0
+    state.replied[site] = now
+    connected = state.kept[site] > 0 and state.kept[site] < terms.keep_pages
+    if state.fetched[site] == 0 and not now - state.ended[site] <= terms.keep_time:
+        connected = False
+    state.kept[site] = state.kept[site] + 1 if connected else 1
     state.fetched[site] += 1
     rank = state.counts[SEQUENCE]
     state.counts[SEQUENCE] = rank + 1
     if terms.timed:
         latency = np.float64(times.latency[state.page[number]])
-        after = now + (latency if first else terms.kept_latency * latency)
+        after = now + (terms.kept_latency * latency if connected else latency)
         _push_event(state.later, after, _ANSWER * _KIND + rank, number)
     else:
         _push_event(state.later, now + terms.page_time, _FINISH * _KIND + rank, number)
@@ -367,12 +385,14 @@ def _finish(web: Web, state: State, heaps: Heaps, number: int) -> None:
     """Write a page down, and whether it was a copy."""
     at = state.counts[VISITED]
     page = state.page[number]
+    site = web.site[page]
     state.order[at] = page
-    state.started[at] = state.began[web.site[page]]
+    state.started[at] = state.began[site]
+    state.answered[at] = state.replied[site]
     state.finished[at] = state.clock[NOW]
+    state.ended[site] = state.clock[NOW]
     state.counts[VISITED] = at + 1
     if web.copy.size > 1:
-        site = web.site[page]
         state.over[site] += 1
         state.copies[site] += web.copy[page]
         note_copies(heaps, site, state.over[site], state.copies[site])
@@ -404,6 +424,7 @@ def _next_finish(state: State, times: Times, terms: Terms, web: Web) -> int:
             number = _pop_event(later)
             page = state.page[number]
             speed = np.float64(times.speed[web.site[page]])
+            state.replied[web.site[page]] = now
             state.clock[ASKED] += speed
             end = state.clock[VIRTUAL] + np.float64(times.size[page]) / speed
             _push_event(state.transfers, end, rank, number)

@@ -167,47 +167,6 @@ def _from_nothing(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([np.zeros(1), values])
 
 
-def active(
-    started: NDArray[np.float64], finished: NDArray[np.float64], points: int = 1_000
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Active robots over time: the middles of as many equal intervals as points, and the mean number in each.
-
-    Means and not single instants, which would mislead where pages take equally long.
-
-    >>> time, robots = active(np.array([0.0, 1.0]), np.array([2.0, 4.0]), points=4)
-    >>> time.tolist(), robots.tolist()
-    ([0.5, 1.5, 2.5, 3.5], [1.0, 2.0, 1.0, 1.0])
-    """
-    end = float(finished.max()) if len(finished) else 0.0
-    if end <= 0.0:
-        return np.zeros(points), np.zeros(points)
-    width = end / points
-    middles = (np.arange(points, dtype=np.float64) + 0.5) * width
-    return middles, _busy(started / width, finished / width, points)
-
-
-@compiled
-def _busy(started: NDArray[np.float64], finished: NDArray[np.float64], points: int) -> NDArray[np.float64]:
-    """Sum, for each interval of length 1, of the parts of the downloads that lie in it."""
-    parts = np.zeros(points)  # of first and last intervals
-    change = np.zeros(points + 1)  # of the number of downloads that fill an interval
-    for i in range(len(started)):
-        first = min(int(started[i]), points - 1)
-        last = min(int(finished[i]), points - 1)
-        if first == last:
-            parts[first] += finished[i] - started[i]
-        else:
-            parts[first] += first + 1 - started[i]
-            parts[last] += finished[i] - last
-            change[first + 1] += 1.0
-            change[last] -= 1.0
-    filling = 0.0
-    for interval in range(points):
-        filling += change[interval]
-        parts[interval] += filling
-    return parts
-
-
 def bound(sizes: NDArray[np.float64] | float, bandwidth: float) -> float:
     """T*: the seconds that a crawler takes whose bandwidth is in use all the time (Castillo et al. 2004, section 2).
 

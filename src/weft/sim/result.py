@@ -32,4 +32,15 @@ class Simulated:
     parameters: dict[str, Any]
     """Connections, wait, per_visit, page_time, bandwidth, seed, rerank …"""
     bytes_moved: float = 0.0
-    """Timed runs only."""
+    """Timed runs only, as what follows."""
+    answered: NDArray[np.float64] | None = None
+    """When the first byte of each page came."""
+    speed: NDArray[np.float32] | None = None
+    """What each page's server gave, bytes a second, if the link had room."""
+    label: str = ""
+    """What it is called beside others of the same ordering."""
+
+    @property
+    def name(self) -> str:
+        """What it is called beside others."""
+        return self.label or self.ordering

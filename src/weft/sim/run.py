@@ -53,10 +53,24 @@ class Conditions(LinkWeights):
         1.0, "seconds that every page takes, when pages have no times of their own", at_least=0, unit="seconds"
     )
     bandwidth: float = setting(
-        np.inf, "bytes a second that the link moves; pages have latencies and sizes then", above=0, at_most=np.inf
+        np.inf,
+        "bytes a second that the link moves; pages have latencies and sizes then",
+        above=0,
+        at_most=np.inf,
+        unit="bytes",
     )
     kept_latency: float = setting(
         0.2, "the part of its latency that a page on an open connection still has", at_least=0, at_most=1
+    )
+    keep_alive_pages: int = setting(
+        0, "pages after which a server closes a connection, such as 100; 0: it does not", at_least=0
+    )
+    keep_alive: float = setting(
+        0.0,
+        "seconds for which a server keeps a connection open after a page, such as 15: a visit that begins within them "
+        "goes on with it; 0: until the visit ends",
+        at_least=0,
+        unit="seconds",
     )
     rerank: int = setting(100_000, "pages between two computations of PageRank, for batch and partial (K)", at_least=1)
     rerank_delay: int = setting(0, "downloads from a computation's begin to its effect (d)", at_least=0)
@@ -69,7 +83,10 @@ class Conditions(LinkWeights):
         for name in ("connections", "per_visit", "rerank", "iterations"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}", todo="it must be at least 1")
-        for name in ("wait", "page_time", "rerank_delay", "most_pages", "kept_latency"):
+        for name in (
+            *("wait", "page_time", "rerank_delay", "most_pages", "kept_latency"),
+            *("keep_alive_pages", "keep_alive"),
+        ):
             if not getattr(self, name) >= 0:
                 raise UsageError(f"{name} is {getattr(self, name)}", todo="it must not be negative")
         if not self.bandwidth > 0:
@@ -171,6 +188,8 @@ class Simulation:
             timed=times is not None,
             bandwidth=float(conditions.bandwidth),
             kept_latency=float(conditions.kept_latency),
+            keep_pages=conditions.keep_alive_pages or np.iinfo(np.int32).max,
+            keep_time=float(conditions.keep_alive) or -1.0,
         )
 
         arrays = (self._web, self._times, self._state, self._known, self._edges, self._ties)
@@ -224,6 +243,8 @@ class Simulation:
             cpu=time.process_time() - cpu,
             parameters=dataclasses.asdict(self._conditions),
             bytes_moved=float(state.clock[core.MOVED]),
+            answered=np.array(state.answered[:n]) if self._terms.timed else None,
+            speed=self._times.speed[self._web.site[order]] if self._terms.timed else None,
         )
 
     def _begin(self) -> None:

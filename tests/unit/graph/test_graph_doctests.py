@@ -20,6 +20,7 @@ import pytest
         "files",
         "rank",
         "describe",
+        "subgraph",
         "changing.recipe",
         "changing.world",
         "changing.processes",

@@ -8,7 +8,13 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("name", ["sim.metrics", "printing.page", "printing.plots"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sim.metrics", "sim.usage", "sim.speedup", "sim.repeats", "sim.pictures", "sim.report_page"),
+        *("printing.page", "printing.plots", "printing.charts"),
+    ],
+)
 def test_sim_doctests__examples_are_true(name: str) -> None:
     """Every example gives what it says."""
     failed, tried = doctest.testmod(importlib.import_module(f"weft.{name}"))

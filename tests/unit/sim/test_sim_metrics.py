@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from weft.sim import metrics
+from weft.sim.usage import levels
 
 Crawl = tuple[NDArray[np.int32], NDArray[np.float64]]
 
@@ -118,12 +119,12 @@ def test_by_time__counts_what_was_finished_by_then(crawl: Crawl, points: int, da
 
 
 @given(downloads(), st.integers(1, 25))
-def test_active__is_the_mean_number_of_downloads_in_each_interval(
+def test_levels__are_the_mean_number_of_downloads_in_each_interval(
     times: tuple[NDArray[np.float64], NDArray[np.float64]], points: int
 ) -> None:
     """The overlap of every download with every interval."""
     started, finished = times
-    middles, robots = metrics.active(started, finished, points)
+    middles, robots = levels(started, finished, points=points)
     width = finished[-1] / points
     for number in range(points):
         low, high = number * width, (number + 1) * width
@@ -161,4 +162,4 @@ def test_measures__of_nothing_are_nothing() -> None:
     assert metrics.search_length(order, scores, 0.5).whole is None
     assert metrics.curve(order, scores, none).pages.tolist() == [0]
     assert metrics.by_time(none, order, scores, 3).pagerank.tolist() == [0.0, 0.0, 0.0]
-    assert metrics.active(none, none, 2)[1].tolist() == [0.0, 0.0]
+    assert levels(none, none, points=2)[1].tolist() == [0.0, 0.0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from weft.cli.simulate import _show as show
 from weft.errors import UsageError
 from weft.printing import plots
+from weft.printing.charts import Areas, Panels, csv_of
 from weft.printing.page import Cell, Column, Page
 from weft.sim.report import check_replaceable, write_report
 from weft.sim.result import Simulated
@@ -73,8 +75,11 @@ def simulated(name: str = "opic", order: tuple[int, ...] = (0, 2, 3, 1), **more:
         "bandwidth": float("inf"),
         "rerank": None,
     } | more
-    moved = 2_000.0 if np.isfinite(parameters["bandwidth"]) else 0.0
-    return Simulated(name, pages, ends, ends - 1.0, pages // 2, 0.5, 0.4, parameters, moved)
+    found = Simulated(name, pages, ends, ends - 1.0, pages // 2, 0.5, 0.4, parameters)
+    if not np.isfinite(parameters["bandwidth"]):
+        return found
+    speed = np.full(len(order), 1_000.0, dtype=np.float32)
+    return replace(found, bytes_moved=2_000.0, answered=ends - 0.5, speed=speed)
 
 
 def written(out: Path, **more: Any) -> dict[str, Any]:
@@ -126,13 +131,65 @@ def test_report__page_stands_alone(tmp_path: Path) -> None:
     written(tmp_path / "out")
     text = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
     tags = parsed(text)
-    assert tags.seen.count("figure") == tags.seen.count("figcaption") == len(tags.labels) == 3
+    assert tags.seen.count("figure") == tags.seen.count("figcaption") == len(tags.labels) == 4
     assert all(tags.labels)
     assert len(tags.ids) == len(set(tags.ids))
     assert "Two &lt;crawls&gt;" in text
     assert "3 pages &amp; more" in text
     assert not {"script", "link", "img", "iframe"} & set(tags.seen)
     assert "currentColor" in text
+
+
+def test_report__every_figure_has_its_files_beside_it(tmp_path: Path) -> None:
+    """As SVG, as PNG and as numbers; the page leads to each of them."""
+    written(tmp_path / "out")
+    text = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    names = {path.stem for path in (tmp_path / "out" / "plots").iterdir()}
+    assert names == {"pagerank-by-pages", "pagerank-by-time", "active-robots", "bandwidth"}
+    for name in names:
+        for kind in ("svg", "png", "csv"):
+            assert (tmp_path / "out" / "plots" / f"{name}.{kind}").stat().st_size
+            assert f'href="plots/{name}.{kind}"' in text
+    assert (tmp_path / "out" / "plots" / "bandwidth.png").read_bytes().startswith(b"\x89PNG")
+    rows = (tmp_path / "out" / "plots" / "bandwidth.csv").read_text().splitlines()
+    assert rows[0] == "series,seconds from the start,kB a second"
+    used = [float(row.split(",")[2]) for row in rows if row.startswith("used,")]
+    assert np.mean(used) == pytest.approx(0.5)
+    assert sum(row.startswith("wasted,") for row in rows) == len(used)
+
+
+def test_report__repeats_have_intervals(tmp_path: Path) -> None:
+    """Results of one name with other seeds: means and Student's intervals over all, the curves of the first."""
+    orders = ((0, 2, 3, 1), (0, 1, 2, 3), (2, 0, 3, 1))
+    results = [simulated("random", order, seed=seed) for seed, order in enumerate(orders, 1)]
+    summary = write_report(
+        [*results, simulated("opic", seed=1)], SCORES, IDS, tmp_path / "out", order_out=True, about={}
+    )
+    found = summary["orderings"]["random"]
+    averages = [float(np.cumsum(SCORES[list(order)]).mean()) for order in orders]
+    assert found["average"] == pytest.approx(averages[0])
+    assert found["repeats"]["seeds"] == [1, 2, 3]
+    assert found["repeats"]["average"]["mean"] == pytest.approx(np.mean(averages))
+    half = 4.303 * float(np.std(averages, ddof=1)) / np.sqrt(3)
+    assert found["repeats"]["average"]["half"] == pytest.approx(half, rel=1e-3)
+    assert "repeats" not in summary["orderings"]["opic"]
+    assert (tmp_path / "out" / "order.random.txt").read_text() == "100\n102\n103\n101\n"
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert f"{np.mean(averages):.3f} ± {half:.3f}" in page
+
+
+def test_report__speed_ups_stand_first_with_the_bound(tmp_path: Path) -> None:
+    """A row for each link, a column for each r, T* beside them, on the page and for programs."""
+    one = simulated("length", bandwidth=1_000.0, per_visit=1, seed=1)
+    two = replace(simulated("length", bandwidth=1_000.0, per_visit=1, seed=1, connections=2), label="length,r=2")
+    two = replace(two, finished=two.finished / 1.6, started=two.started / 1.6)
+    summary = write_report([one, two], SCORES, IDS, tmp_path / "out", order_out=False, about={}, same_pages=True)
+    rows = [(row["connections"], row["speed_up"], row["least_time"]) for row in summary["speed_ups"]]
+    assert rows == [(1, 1.0, 2.0), (2, pytest.approx(1.6), 2.0)]
+    text = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert text.index("Speed-ups</h2>") < text.index("Crawls</h2>")
+    assert '<td>1 kB/s</td><td class="number">2 s</td><td class="number">1.0</td><td class="number">4 s</td>' in text
+    assert (tmp_path / "out" / "plots" / "speed-ups.csv").exists()
 
 
 def test_report__is_the_same_when_written_again(tmp_path: Path) -> None:
@@ -154,13 +211,13 @@ def test_report__nothing_is_left_of_one_that_fails(tmp_path: Path, monkeypatch: 
         raise RuntimeError("no ink")
 
     with monkeypatch.context() as patched:
-        patched.setattr(plots, "lines", fail)
+        patched.setattr(plots, "svg", fail)
         with pytest.raises(RuntimeError, match="no ink"):
             written(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
     written(tmp_path / "out")
     before = (tmp_path / "out" / "summary.json").read_bytes()
-    monkeypatch.setattr(plots, "lines", fail)
+    monkeypatch.setattr(plots, "svg", fail)
     with pytest.raises(RuntimeError, match="no ink"):
         written(tmp_path / "out", about={})
     assert (tmp_path / "out" / "summary.json").read_bytes() == before
@@ -248,6 +305,28 @@ def test_plots__are_whole_and_the_same_each_time() -> None:
     assert "10⁻³" in drawings[1]()
 
 
+def test_plots__of_areas_and_panels_are_whole() -> None:
+    """What was not used is hatched; panels have one legend; PNG comes out the same, byte for byte, too."""
+    areas = Areas(
+        [
+            plots.Series("used", [0, 1], [1, 2]),
+            plots.Series("wasted", [0, 1], [2, 1]),
+            plots.Series("T*", [0, 1], [3, 3], reference=True),
+        ],
+        plots.Frame("Bandwidth", "s", "B/s"),
+    )
+    panels = Panels([areas, areas, areas], plots.Frame("Three", "s", "B/s"))
+    for chart in (areas, panels):
+        svg = plots.svg(chart)
+        assert svg == plots.svg(chart)
+        texts = [each.text for each in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314
+        assert texts.count("wasted") == 1
+        assert "pattern" in svg
+        assert plots.png(chart) == plots.png(chart)
+    assert csv_of(panels).splitlines()[:2] == ["panel,series,s,B/s", "Bandwidth,used,0,1"]
+    assert len(csv_of(panels).splitlines()) == 1 + 3 * 6
+
+
 def test_page__escapes_everything() -> None:
     """Titles, text, cells, captions and descriptions."""
     page = Page("<t>", "<l>")
@@ -274,7 +353,9 @@ def test_page__a_row_has_as_many_cells_as_columns() -> None:
 
 
 def test_page__tables_can_be_reached_to_be_scrolled() -> None:
-    """By the keyboard too, and under a name; the style shades the side where more is to come."""
+    """By the keyboard too, and under a name; the style shades the side where more is to come, words say so wherever
+    something is to be scrolled, and the first column stays in sight.
+    """
     page = Page("t")
     page.table([Column("a")], [["1"]], caption='Sizes & "shares"')
     frame = '<div class="scroll" tabindex="0" role="region" aria-label="Sizes &amp; &quot;shares&quot;"><table>'
@@ -282,6 +363,10 @@ def test_page__tables_can_be_reached_to_be_scrolled() -> None:
     style = page.html().partition("</style>")[0]
     assert "no-repeat local" in style
     assert "no-repeat scroll" in style
+    assert "position: sticky" in style.partition(".scroll td:first-child")[2].partition("}")[0]
+    assert "animation-timeline: scroll(nearest inline)" in style.partition(".more {")[2].partition("}")[0]
+    region = page.html().partition(frame)[2].partition("</div>")[0]
+    assert "scroll sideways for more columns</p>" in region.partition("</table>")[2]
 
 
 def test_summary__warnings_are_shown_as_they_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
