@@ -44,6 +44,7 @@ from benchmarks import (
     start,
     stretches,
     temporal_accuracy,
+    temporal_events,
     temporal_labels,
     temporal_reading,
     temporal_sites,
@@ -214,6 +215,11 @@ PARTS = {
         "how good lists of temporal sites are, and what ranking a million pages costs",
         temporal_sites.run,
         temporal_sites.show,
+    ),
+    "temporal-events": Part(
+        "sites that live for one event: how soon `weft temporal update` finds them, and how soon it drops them",
+        temporal_events.run,
+        temporal_events.show,
     ),
     "frontier": Part(
         f"a frontier of {frontier.URLS:,} URLs\n\n{frontier.HEADER}",

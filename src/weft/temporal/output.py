@@ -99,6 +99,7 @@ def summarise(found: Findings) -> dict[str, Any]:
         "hubs": int(found.hub.sum()),
         "curves": int(np.isfinite(found.curves.A).sum()),
         "seeds": len(found.sites.seeds()),
+        "seed_list": {**asdict(found.sites.ending), "why": found.sites.ending.why},
         "lists": {name: asdict(measures) for name, measures in found.lists.items()},
         "training": found.training,
         "taken": asdict(found.taken),

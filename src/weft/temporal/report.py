@@ -87,7 +87,10 @@ def _ranking(page: Page, what: str, ranking: Ranking, most: int) -> None:
         rows.append([str(at + 1), Cell(name, "good") if ranking.listed[at] else name, *cells])
     shown = f"The first {len(names):,} of {len(ranking.names):,}"
     listed = int(ranking.listed.sum())
-    page.table(columns, rows, f"{shown}; {listed:,} on the seed list, in green" if listed else shown)
+    if listed:
+        lowest = ranking.score[ranking.listed].min()
+        shown += f"; {listed:,} on the seed list, in green: scores from {lowest:.3f} on, since {ranking.ending.why}"
+    page.table(columns, rows, shown)
 
 
 def _table_one(page: Page, lists: Mapping[str, Measures]) -> None:

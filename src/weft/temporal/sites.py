@@ -3,10 +3,9 @@
 Sites are ranked by their scores (`scoring`), or for the list with the best F-measure. A page that is undecided counts
 by the decision that `Labels.temporal` makes for it.
 
-What follows events is `half_life`: pages born long ago hardly count then. Of 20 sites that live for one event, in two
-generated worlds ranked anew each day, a half-life of 3 days found all in 2 days (median; without it 19, in 7) and
-dropped them in 8 (without it not within the 26 days that were measured); the list's F-measure was .01 lower. That the
-list is made from the days of the window and nothing else keeps it reproducible.
+Sites come and go with events: a page counts half for each `half_life` since its birth, so that a site is on the list
+soon after its event has begun and off it soon after the end. docs/temporal.md says how soon, and what it costs the list
+on other days. Nothing is kept from one day to the next: the list is made from the days of the window and nothing else.
 
 Always: the ranking depends on the pages only; what is equal stands in the order of names; a site without a temporal
 page has no score, and is never on the seed list.
@@ -26,6 +25,7 @@ from weft.errors import UsageError
 from weft.settings import setting
 from weft.temporal import list_length
 from weft.temporal.hubs import births, find_hubs, hubs_of
+from weft.temporal.list_length import Ending
 from weft.temporal.places import Places, sites
 from weft.temporal.scoring import Added, Shares, gains, mean_views, shrunk, tally
 from weft.temporal.views import Labels, Views
@@ -42,7 +42,9 @@ class SiteRules:
     )
     least_pages: int = setting(1, "sites with fewer pages than this are not on the seed list", at_least=0)
     rank_by: Literal["score", "f-measure"] = setting("score", "what a site is preferred for")
-    half_life: float = setting(0.0, "a page born so many days ago counts half; 0: all pages count alike", at_least=0)
+    half_life: float = setting(
+        3.0, "a page born so many days ago counts half for the score; 0: all pages count alike", at_least=0
+    )
     hubs_apart: bool = setting(False, "leave home pages and section fronts out of pages, views and scores")
     top: int = setting(100, "most sites on the seed list; 0: as many as can be polled", at_least=0)
     cut: bool = setting(True, "end the seed list before that where further sites would lower its F-measure")
@@ -65,7 +67,9 @@ class SiteRules:
             )
 
 
-PAPER = SiteRules(pseudo_pages=0.0, cut=False)  # P2 as it stands: 3 to 2, the best 100, small sites like all others
+PAPER = SiteRules(
+    pseudo_pages=0.0, half_life=0.0, cut=False
+)  # P2 as it stands: 3 to 2, the best 100, small sites like all others
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ class Ranking:
     hubs: NDArray[np.int64]  # home pages and section fronts
     listed: NDArray[np.bool_]  # whether it is on the seed list
     polls: NDArray[np.float64]  # its part of the looks for new pages that the crawler can take in a day
+    ending: Ending = Ending(0, None, 0.0, "no more")  # of the seed list
 
     def seeds(self) -> list[str]:
         """The names on the seed list, best first."""
@@ -92,8 +97,9 @@ class Ranking:
 
     def only(self, some: NDArray[np.bool_]) -> Ranking:
         """The same with some of the entries."""
-        columns = {each.name: getattr(self, each.name)[some] for each in fields(self) if each.name != "names"}
-        return Ranking(names=self.names.filter(pa.array(some)), **columns)
+        whole = {"names": self.names.filter(pa.array(some)), "ending": self.ending}
+        columns = [each.name for each in fields(self) if each.name not in whole]
+        return Ranking(**whole, **{name: getattr(self, name)[some] for name in columns})
 
 
 def rank_sites(views: Views, labels: Labels, rules: SiteRules) -> Ranking:
@@ -107,27 +113,19 @@ def rank_sites(views: Views, labels: Labels, rules: SiteRules) -> Ranking:
         score = gains(tally(views, labels, np.ones(views.pages), places), rules.top or len(places.names))
     ranking = ranked(places, score, views, labels, hub, rules)
     best = np.nonzero((ranking.score > 0) & (ranking.pages >= rules.least_pages))[0]
+    rule: list_length.Rule = "no more"
     if rules.top:
-        best = best[: rules.top]
-        best = best[: _best_length(ranking, best)] if rules.cut else best
+        best, rule = best[: rules.top], "top" if len(best) > rules.top else rule
+        f = list_length.f_measures(ranking.temporal_pages[best], ranking.pages[best], ranking.temporal_pages.sum())
+        longest = int(np.argmax(f)) + 1 if rules.cut and len(f) else len(best)
+        best, rule = best[:longest], "f-measure" if longest < len(best) else rule
     if not rules.polls_per_day:
-        return _with_list(ranking, best)
+        return _with_list(ranking, best, rule)
     demand = list_length.demand(hubs_of(views, labels, hub), len(places.names), views.window.days)
     wanted = demand.of(np.asarray(pc.index_in(ranking.names.take(pa.array(best)), places.names), np.int64))
     length = len(best) if rules.top else list_length.fitting(wanted, rules.polls_per_day, rules.delay_hours)
-    return _with_list(ranking, best[:length], list_length.polls(wanted.of(slice(length)), rules.polls_per_day))
-
-
-def _best_length(ranking: Ranking, best: NDArray[np.int64]) -> int:
-    """How many of the best sites make the list with the highest F-measure, by our own labels.
-
-    F = 2t / (n + T), with t temporal pages among the n of the list and T in all: the next site is worth having when
-    more of its pages are temporal than F / 2. One length is all that is chosen, so that it holds for later pages too.
-    """
-    if not len(best):
-        return 0
-    temporal, pages = np.cumsum(ranking.temporal_pages[best]), np.cumsum(ranking.pages[best])
-    return int(np.argmax(2 * temporal / (pages + ranking.temporal_pages.sum()))) + 1
+    rule = "polls" if length < len(best) else rule
+    return _with_list(ranking, best[:length], rule, list_length.polls(wanted.of(slice(length)), rules.polls_per_day))
 
 
 def counted(hub: NDArray[np.bool_], rules: SiteRules) -> NDArray[np.float64]:
@@ -181,9 +179,14 @@ def ranked(
     )
 
 
-def _with_list(ranking: Ranking, chosen: NDArray[np.int64], polls: NDArray[np.float64] | float = 0.0) -> Ranking:
+def _with_list(
+    ranking: Ranking, chosen: NDArray[np.int64], rule: list_length.Rule, polls: NDArray[np.float64] | float = 0.0
+) -> Ranking:
     """The ranking with some of it on the seed list."""
     listed, shared = np.zeros_like(ranking.listed), np.zeros_like(ranking.polls)
     listed[chosen] = True
     shared[chosen] = polls
-    return replace(ranking, listed=listed, polls=shared)
+    temporal, pages = ranking.temporal_pages, ranking.pages
+    f = 2 * int(temporal[listed].sum()) / max(int(pages[listed].sum() + temporal.sum()), 1)
+    lowest = float(ranking.score[chosen].min()) if len(chosen) else None
+    return replace(ranking, listed=listed, polls=shared, ending=Ending(len(chosen), lowest, f, rule))

@@ -137,12 +137,49 @@ def test_f_measure__of_its_list_is_the_best_there_is(sizes: list[tuple[int, int]
 
 
 def test_half_life__lets_a_site_go_whose_event_is_over() -> None:
-    """Without it a site that was full of news a month ago leads; with it the one that has some now."""
+    """Without it, as in the paper, a site that was full of news a month ago leads; by default the one that has some."""
     views, labels = sites_of({"games.example": (60, 0), "daily.example": (20, 10)}, born={"daily.example": 50})
-    assert rank_sites(views, labels, SiteRules()).names[0].as_py() == "games.example"
-    ranking = rank_sites(views, labels, SiteRules(half_life=3))
+    assert rank_sites(views, labels, SiteRules(half_life=0)).names[0].as_py() == "games.example"
+    assert rank_sites(views, labels, PAPER).names[0].as_py() == "games.example"
+    ranking = rank_sites(views, labels, SiteRules())
     assert ranking.names[0].as_py() == "daily.example"
     assert ranking.pages.tolist() == [30, 60], "what is shown are pages, not weights"
+
+
+def test_events__are_followed_within_days() -> None:
+    """A site that publishes from day 50 to 65 is listed within three days, and dropped within ten after its event."""
+    recipe = Recipe(seed=302, sites=90, after=25, event_sites=4, event_day=50, event_days=15, event_pages=60)
+    world = make_world(recipe)
+    on: dict[str, list[int]] = {}
+    for day in range(51, 78):
+        views = world.views(since=max(day - 60, 0), days=min(day, 60))
+        for site in rank_sites(views, classify(views, Rules()), SiteRules()).seeds():
+            on.setdefault(site, []).append(day)
+    events = world.sites.table().filter(pc.field("kind") == "event").to_pylist()
+    assert len(events) == 4
+    listed = [on[site["site"]] for site in events]
+    found = [days[0] - site["on"] for days, site in zip(listed, events, strict=True)]
+    dropped = [days[-1] + 1 - site["off"] for days, site in zip(listed, events, strict=True)]
+    assert np.median(found) <= 3
+    assert np.median(dropped) <= 10
+
+
+def test_list__says_where_it_ends_and_why() -> None:
+    """The lowest score, F by the labels themselves, and the rule that ended it."""
+    views, labels = sites_of(NEWS)
+    by_f = rank_sites(views, labels, SiteRules()).ending
+    assert (by_f.sites, by_f.rule) == (1, "f-measure")
+    assert by_f.f == pytest.approx(2 * 40 / (50 + 50)), "40 of 50 pages, and 50 temporal ones in all"
+    assert by_f.score == pytest.approx(rank_sites(views, labels, SiteRules()).score[0])
+    rules = {
+        "top": SiteRules(top=1, cut=False),
+        "no more": SiteRules(cut=False),
+        "polls": SiteRules(top=0, polls_per_day=1.0, delay_hours=10.0),
+    }
+    for rule, each in rules.items():
+        assert rank_sites(views, labels, each).ending.rule == rule
+    nothing = rank_sites(*sites_of({"shop.example": (0, 50)}), SiteRules()).ending
+    assert (nothing.sites, nothing.score, nothing.f) == (0, None, 0.0)
 
 
 def test_hubs__can_be_left_apart() -> None:
