@@ -45,6 +45,7 @@ from benchmarks import (
     stretches,
     temporal_accuracy,
     temporal_events,
+    temporal_hours,
     temporal_labels,
     temporal_reading,
     temporal_sites,
@@ -215,6 +216,11 @@ PARTS = {
         "how good lists of temporal sites are, and what ranking a million pages costs",
         temporal_sites.run,
         temporal_sites.show,
+    ),
+    "temporal-hours": Part(
+        "births, curves and labels of logs with times, beside the same logs by the day",
+        temporal_hours.run,
+        temporal_hours.show,
     ),
     "temporal-events": Part(
         "sites that live for one event: how soon `weft temporal update` finds them, and how soon it drops them",

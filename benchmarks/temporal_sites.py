@@ -35,22 +35,23 @@ SEEDS = (301, 302)
 SITES = (1000, 600)
 TINY = 20_000
 AFTER = 14
+ALIKE = SiteRules(half_life=0.0, least_rate=0.0)  # all pages, however old
 RULES = {
     "paper score": PAPER,
     "floor of 20 pages": replace(PAPER, least_pages=20),
-    "20 untemporal pages added": SiteRules(half_life=0.0),
-    "the same, hubs apart": SiteRules(half_life=0.0, hubs_apart=True),
+    "20 untemporal pages added": ALIKE,
+    "the same, hubs apart": replace(ALIKE, hubs_apart=True),
     "the same, half-life 3 days": SiteRules(),
-    "for the best F": SiteRules(rank_by="f-measure"),
+    "for the best F": replace(ALIKE, rank_by="f-measure"),
 }
 POPULARITY = "popularity only"
-EVENTS = {"all pages alike": SiteRules(half_life=0.0), "half-life 3 days": SiteRules()}
+EVENTS = {"all pages alike": ALIKE, "half-life 3 days": SiteRules()}
 END_SITES = (60, 150, 300, 600)
 END_SEEDS = (301, 302, 303, 304)
 ENDS = {
-    "as long as it may be": SiteRules(cut=False),
-    "cut": SiteRules(),
-    "cut, all pages alike": SiteRules(half_life=0.0),
+    "as long as it may be": replace(ALIKE, cut=False),
+    "cut, all pages alike": ALIKE,
+    "default: half-life, least rate, cut": SiteRules(),
 }
 MANUAL = "manual list"
 
@@ -240,7 +241,9 @@ def million() -> tuple[Views, Labels]:
     temporal = dice.random(pages) < 0.3
     day = dice.integers(0, 60, pages).astype(np.int16)
     share = temporal.astype(np.float64)
-    return made, Labels(day, day, day.astype(np.float64), share, share, temporal.astype(np.int8), temporal)
+    return made, Labels(
+        day, day, day.astype(np.float64), share, share, temporal.astype(np.int8), temporal, np.full(pages, -1, np.int8)
+    )
 
 
 def some(views: Views, kept: NDArray[np.bool_]) -> Views:
@@ -312,7 +315,7 @@ def show(found: dict[str, Any]) -> None:
         for name, worlds in table.items():
             many, f, later = np.mean(worlds, axis=0)
             beaten = sum(ours[1] > theirs[1] for ours, theirs in zip(worlds, table[MANUAL], strict=True))
-            print(f"{sites:>5} sites, {name:<24}{many:>6.1f}{f:>8.3f}{later:>8.3f}   above the manual list: {beaten}")
+            print(f"{sites:>5} sites, {name:<36}{many:>6.1f}{f:>8.3f}{later:>8.3f}   above the manual list: {beaten}")
     print()
     for name, values in found["events"].items():
         print(f"{'event sites, ' + name:<34}" + ", ".join(f"{key} {value:g}" for key, value in values.items()))

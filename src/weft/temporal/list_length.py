@@ -32,7 +32,7 @@ WHY: dict[Rule, str] = {
     "f-measure": "one site more would lower its F-measure by the labels of this window",
     "top": "it has as many sites as --top allows",
     "polls": "one site more and new pages would wait longer than --delay-hours",
-    "no more": "no other site has a temporal page",
+    "no more": "no other site publishes enough that is temporal",
 }
 
 LEAST_BIRTHS = 0.5  # in the whole window: no birth seen does not mean that there will be none

@@ -32,7 +32,7 @@ from weft import disk
 from weft.disk import writing
 from weft.errors import UsageError
 from weft.printing import plots
-from weft.temporal.columns import pages_table
+from weft.temporal.columns import UNITS, pages_table
 from weft.temporal.findings import Findings
 from weft.temporal.report import report
 from weft.temporal.sites import Ranking
@@ -91,6 +91,8 @@ def summarise(found: Findings) -> dict[str, Any]:
     return {
         "kind": KIND,
         "window": {"first": views.window.first.isoformat(), "days": views.window.days},
+        "unit": views.unit,
+        "units": UNITS,
         "pages": views.pages,
         "sites": len(found.sites.names),
         "views": int(views.totals().sum()),

@@ -27,7 +27,8 @@ def report(found: Findings, summary: Mapping[str, Any]) -> Page:
     window = found.views.window
     lead = (
         f"{summary['views']:,} views of {summary['pages']:,} pages on {summary['sites']:,} sites, "
-        f"{window.days} days from {window.first}: {summary['temporal_pages']:,} pages are temporal."
+        f"{window.days} days from {window.first}, by the {summary['unit']}: "
+        f"{summary['temporal_pages']:,} pages are temporal."
     )
     page = Page("Temporal pages and sites", lead)
     page.warnings(summary["warnings"])

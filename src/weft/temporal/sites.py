@@ -4,8 +4,9 @@ Sites are ranked by their scores (`scoring`), or for the list with the best F-me
 by the decision that `Labels.temporal` makes for it.
 
 Sites come and go with events: a page counts half for each `half_life` since its birth, so that a site is on the list
-soon after its event has begun and off it soon after the end. docs/temporal.md says how soon, and what it costs the list
-on other days. Nothing is kept from one day to the next: the list is made from the days of the window and nothing else.
+soon after its event has begun and off it soon after the end; and who has lately published hardly anything temporal, by
+the same measure of time, is not on it (`least_rate`), however short the list is. docs/temporal.md says how soon, and
+what it costs on other days. Nothing is kept from one day to the next: the list is made from the window's days alone.
 
 Always: the ranking depends on the pages only; what is equal stands in the order of names; a site without a temporal
 page has no score, and is never on the seed list.
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from weft.errors import UsageError
 from weft.settings import setting
 from weft.temporal import list_length
-from weft.temporal.hubs import births, find_hubs, hubs_of
+from weft.temporal.hubs import LEAD, births, find_hubs, hubs_of
 from weft.temporal.list_length import Ending
 from weft.temporal.places import Places, sites
 from weft.temporal.scoring import Added, Shares, gains, mean_views, shrunk, tally
@@ -41,6 +42,9 @@ class SiteRules:
         20.0, "untemporal pages added to every site, so that tiny ones do not lead", at_least=0
     )
     least_pages: int = setting(1, "sites with fewer pages than this are not on the seed list", at_least=0)
+    least_rate: float = setting(
+        0.5, "sites that lately published fewer temporal pages a day are not on the seed list", at_least=0
+    )
     rank_by: Literal["score", "f-measure"] = setting("score", "what a site is preferred for")
     half_life: float = setting(
         3.0, "a page born so many days ago counts half for the score; 0: all pages count alike", at_least=0
@@ -57,8 +61,8 @@ class SiteRules:
         """Refuse what means nothing."""
         if min(self.alpha, self.beta) < 0 or self.alpha + self.beta <= 0:
             raise UsageError("alpha and beta must not be negative, nor both 0", todo="the paper has 0.6 and 0.4")
-        numbers = (self.pseudo_pages, self.least_pages, self.half_life, self.top, self.polls_per_day, self.delay_hours)
-        if min(numbers) < 0:
+        counts = (self.pseudo_pages, self.least_pages, self.least_rate, self.half_life, self.top)
+        if min(*counts, self.polls_per_day, self.delay_hours) < 0:
             raise UsageError("a number of pages, sites, polls, days or hours is negative", todo="give a positive one")
         if not self.top and not (self.polls_per_day and self.delay_hours):
             raise UsageError(
@@ -67,9 +71,8 @@ class SiteRules:
             )
 
 
-PAPER = SiteRules(
-    pseudo_pages=0.0, half_life=0.0, cut=False
-)  # P2 as it stands: 3 to 2, the best 100, small sites like all others
+# P2 as it stands: 3 to 2, the best 100, small sites like all others, and so are old pages
+PAPER = SiteRules(pseudo_pages=0.0, half_life=0.0, least_rate=0.0, cut=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,11 @@ def rank_sites(views: Views, labels: Labels, rules: SiteRules) -> Ranking:
     else:  # hubs are pages that a list costs too
         score = gains(tally(views, labels, np.ones(views.pages), places), rules.top or len(places.names))
     ranking = ranked(places, score, views, labels, hub, rules)
-    best = np.nonzero((ranking.score > 0) & (ranking.pages >= rules.least_pages))[0]
+    fit = (ranking.score > 0) & (ranking.pages >= rules.least_pages)
+    if rules.least_rate:
+        rate = lately(views, labels, hub, rules, places)
+        fit &= rate[np.asarray(pc.index_in(ranking.names, places.names), np.int64)] >= rules.least_rate
+    best = np.nonzero(fit)[0]
     rule: list_length.Rule = "no more"
     if rules.top:
         best, rule = best[: rules.top], "top" if len(best) > rules.top else rule
@@ -142,6 +149,24 @@ def weights(views: Views, labels: Labels, hub: NDArray[np.bool_], rules: SiteRul
     if rules.half_life:
         found *= 0.5 ** ((views.window.days - labels.born) / rules.half_life)
     return found
+
+
+def lately(
+    views: Views, labels: Labels, hub: NDArray[np.bool_], rules: SiteRules, places: Places
+) -> NDArray[np.float64]:
+    """Temporal pages born a day in each place, those of long ago counting less where there is a half-life.
+
+    As in `hubs.births`, what is first seen in the window's first days may have been there before. What was born on the
+    last day counts: an event has begun.
+    """
+    days = views.window.days
+    begin = min(LEAD, days // 4)
+    seen = ~hub & labels.temporal & (labels.activation >= begin)
+    if not rules.half_life:
+        return np.asarray(np.bincount(places.of[seen], minlength=len(places.names)) / max(days - begin, 1))
+    weight = 0.5 ** ((days - labels.born[seen]) / rules.half_life)
+    time = rules.half_life / np.log(2) * (1 - 0.5 ** ((days - begin) / rules.half_life))
+    return np.asarray(np.bincount(places.of[seen], weight, len(places.names)) / time)
 
 
 def combined(shares: Shares, rules: SiteRules) -> NDArray[np.float64]:
