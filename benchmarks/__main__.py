@@ -29,6 +29,8 @@ from benchmarks import (
     frontier_shared,
     frontier_worker,
     hazards,
+    instant,
+    intervals,
     judged,
     language,
     million,
@@ -196,6 +198,16 @@ PARTS = {
         "when to come again: policies against the optimum for known rates, rates from nothing, hubs, a plan's cost",
         revisit.run,
         revisit.show,
+    ),
+    "intervals": Part(
+        "50,000 sites with least and most intervals, 10 million pages, half a year: who is on time, at what cost",
+        intervals.run,
+        intervals.show,
+    ),
+    "instant": Part(
+        "hubs polled by different policies: how long temporal pages wait until they are stored, simulated",
+        instant.run,
+        instant.show,
     ),
     "temporal-reading": Part(
         "page-view logs of 10 and of 50 million rows, to views by page and day",

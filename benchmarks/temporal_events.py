@@ -24,8 +24,8 @@ from weft.temporal.sites import SiteRules
 from weft.temporal.worlds import Recipe, make_world
 from weft.temporal.worlds.requests import Requests
 
-WORLDS = {301: 300, 302: 600}  # by seed: sites
-EVENTS, BEGIN, LASTS, LAST = 10, 50, 15, 92
+WORLDS = {301: 100, 302: 150}  # by seed: sites
+EVENTS, BEGIN, LASTS, LAST = 10, 50, 15, 82
 RULES = {"default": SiteRules(), "all pages alike": SiteRules(half_life=0.0, least_rate=0.0)}
 
 

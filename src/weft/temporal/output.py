@@ -117,6 +117,8 @@ def _warnings(found: Findings) -> list[str]:
         said.append(f"No page has views enough: all {taken.small_pages:,} are under the floor.")
     if found.views.window.days < LEAST_DAYS:
         said.append(f"The logs cover {found.views.window.days} days: too few to see interest end.")
+    if found.labels.temporal.any() and not found.sites.ending.sites:
+        said.append("No site is on the seed list: none has published enough lately (see --least-rate, --half-life).")
     if taken.broken:
         said.append(f"{taken.broken:,} of {taken.rows:,} lines could not be read; the first: {taken.examples[0]}.")
     if taken.unusable:
