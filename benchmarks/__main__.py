@@ -29,6 +29,8 @@ from benchmarks import (
     frontier_shared,
     frontier_worker,
     hazards,
+    instant,
+    intervals,
     judged,
     language,
     million,
@@ -44,6 +46,8 @@ from benchmarks import (
     start,
     stretches,
     temporal_accuracy,
+    temporal_events,
+    temporal_hours,
     temporal_labels,
     temporal_reading,
     temporal_sites,
@@ -195,6 +199,16 @@ PARTS = {
         revisit.run,
         revisit.show,
     ),
+    "intervals": Part(
+        "50,000 sites with least and most intervals, 10 million pages, half a year: who is on time, at what cost",
+        intervals.run,
+        intervals.show,
+    ),
+    "instant": Part(
+        "hubs polled by different policies: how long temporal pages wait until they are stored, simulated",
+        instant.run,
+        instant.show,
+    ),
     "temporal-reading": Part(
         "page-view logs of 10 and of 50 million rows, to views by page and day",
         temporal_reading.run,
@@ -214,6 +228,16 @@ PARTS = {
         "how good lists of temporal sites are, and what ranking a million pages costs",
         temporal_sites.run,
         temporal_sites.show,
+    ),
+    "temporal-hours": Part(
+        "births, curves and labels of logs with times, beside the same logs by the day",
+        temporal_hours.run,
+        temporal_hours.show,
+    ),
+    "temporal-events": Part(
+        "sites that live for one event: how soon `weft temporal update` finds them, and how soon it drops them",
+        temporal_events.run,
+        temporal_events.show,
     ),
     "frontier": Part(
         f"a frontier of {frontier.URLS:,} URLs\n\n{frontier.HEADER}",

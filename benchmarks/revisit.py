@@ -1,18 +1,16 @@
-"""When to come again: revisit policies against the optimum for known rates, rates learned from nothing, and hubs.
+"""When to come again: revisit policies against the optimum for known rates, and rates learned from nothing.
 
     python -m benchmarks.revisit
 
-Three tables, all by simulation, with the code that decides in a crawl:
+Two tables, all by simulation, with the code that decides in a crawl:
 *pages*: two sets of pages with known rates; freshness and age in the simulation beside the closed form of the optimum
 (the same budget, bounds, waits and kind of fetches), with rates that are known, and learned from nothing.
-*hubs*: two worlds of 600 sites (`weft.temporal.worlds`): rates from 60 days of page views, delays on later pages.
 *estimates*: the summary of 12 bytes a page beside the exact likelihood, for intervals that are equal, uniform and wild.
 """
 
 from __future__ import annotations
 
 import json
-import resource
 import time
 from typing import Any
 
@@ -24,26 +22,22 @@ from weft.revisit import POLICIES, policy_named
 from weft.revisit.bounds import Bounds, Intervals
 from weft.revisit.contract import Numbers, Pages, Policy
 from weft.revisit.evidence import Evidence
-from weft.revisit.feasibility import capacity_of, examine
-from weft.revisit.hours import Hours, hours_of
+from weft.revisit.feasibility import capacity_of
 from weft.revisit.planning import make_plan
 from weft.revisit.rates import likeliest
-from weft.revisit.visiting import age, delay, freshness, within
+from weft.revisit.visiting import age, freshness
 from weft.sim.continuous import Crawl, Terms
 from weft.sim.moving import moving_pages
 
 PAGES, SITES, DAYS = 5_000, 125, 75.0
 A_PAGE = {1: 0.2, 2: 0.07}  # by seed: fetches a page and day
 MOST = 30.0  # days: no page is left alone for longer, so that an age can be measured
-POLLS = 4.0  # hub polls a site and day
-PHASES = 5
 
 
 def run() -> dict[str, Any]:
     """All tables."""
-    found: dict[str, Any] = {"machine": description(), "heritrix": heritrix()}
+    found: dict[str, Any] = {"machine": description()}
     found["pages"] = [pages_of(seed) for seed in A_PAGE]
-    found["hubs"] = [hubs_of(seed) for seed in (501, 502)]
     found["estimates"] = estimates()
     found["plan"] = planning()
     return found
@@ -117,85 +111,6 @@ def fetches_until(met: NDArray[np.bool_], fetches: Numbers) -> float | None:
     return None
 
 
-# Hubs.
-
-
-def hubs_of(seed: int) -> dict[str, Any]:
-    """The freshness table: births of temporal pages on 600 sites, polled by rates of the 60 days before."""
-    from weft.temporal.labels import Rules, classify
-    from weft.temporal.sites import PAPER, rank_sites
-    from weft.temporal.worlds import Recipe, make_world
-
-    world = make_world(Recipe(seed=seed, sites=600, after=14))
-    views = world.views()
-    labels = classify(views, Rules())
-    ranking = rank_sites(views, labels, PAPER)
-    truth = world.truth.to_pydict()
-    names = sorted(set(truth["site"]))
-    number = {name: at for at, name in enumerate(names)}
-    of = np.array([number[name] for name in truth["site"]])
-    birth, temporal = np.array(truth["birth"]), np.array(truth["temporal_by_definition"])
-    later = temporal & (birth >= 60) & (birth < 73)
-    seen = labels.temporal & (labels.activation >= 7) & (labels.activation < 59)
-    to_number = np.array([number[name] for name in views.sites.to_pylist()])
-    rate = np.bincount(to_number[views.site[seen]], minlength=len(names)) / 52 + 0.5 / 52
-    true = np.bincount(of[later], minlength=len(names)) / 13 + 1e-3
-    listed = [
-        number[name] for name in np.array(ranking.names.to_pylist())[np.argsort(-ranking.score)] if name in number
-    ]
-    hours = hours_of((birth[temporal & (birth >= 0) & (birth < 60)]) % 1.0)
-    budget = POLLS * len(names)
-    plans: dict[str, tuple[Numbers, Hours | None]] = {}
-    for title, policy, by in (
-        ("uniform", "uniform", rate),
-        ("proportional to temporal births", "proportional", rate),
-        ("square root", "square-root", rate),
-        ("filling to 1 h", "filling", rate),
-        ("square root of true later rates", "square-root", true),
-    ):
-        plans[title] = (make_plan(policy_named(policy), Pages.of(by), budget).frequency, None)
-    plans["square root, with profile"] = (plans["square root"][0], hours)
-    for part in (15, 5):
-        top = np.zeros(len(names), np.bool_)
-        top[listed[: len(names) // part]] = True
-        hard = np.where(top, 0.9 * budget / top.sum(), 0.1 * budget / (~top).sum())
-        plans[f"hard list of n/{part}, 90 % of the polls"] = (hard, None)
-    rng = np.random.default_rng(seed)
-    rows = {
-        title: polled(frequency, clock, of[later], birth[later], rng) for title, (frequency, clock) in plans.items()
-    }
-    rows["square root"]["expected_mean_delay_h"] = 24 * float(
-        np.average(delay(plans["square root"][0], "periodic")[of[later]])
-    )
-    rows["square root"]["expected_within_1h"] = float(
-        within(plans["square root"][0], 1.0, "periodic")[of[later]].mean()
-    )
-    return {"seed": seed, "sites": len(names), "temporal_pages": int(later.sum()), "policies": rows}
-
-
-def polled(
-    frequency: Numbers, clock: Hours | None, site: NDArray[Any], born: Numbers, rng: np.random.Generator
-) -> dict[str, Any]:
-    """Delays until the hub of each birth is polled, in several phases of the polls."""
-    waits: list[Numbers] = []
-    plain = clock or Hours(np.ones(24))
-    with np.errstate(divide="ignore"):
-        interval = np.minimum(1 / frequency, 60.0)
-    for _ in range(PHASES):
-        phase = rng.random(len(frequency)) * interval
-        run = plain.run(born)
-        polls = phase[site] + np.ceil((run - phase[site]) / interval[site]) * interval[site]
-        waits.append((plain.time(polls) - born) * 24)
-    means = [float(each.mean()) for each in waits]
-    every = np.concatenate(waits)
-    return {
-        "within_1h": float((every <= 1).mean()),
-        "within_6h": float((every <= 6).mean()),
-        "mean_delay_h": float(every.mean()),
-        "means_of_phases": means,
-    }
-
-
 # Estimates.
 
 
@@ -254,48 +169,6 @@ def planning() -> dict[str, Any]:
     return {"pages": 1_000_000, "seconds": rows}
 
 
-def heritrix() -> dict[str, Any]:
-    """Groups of sites with intervals: 50,000 sites and 10 million pages, who is on time, at what cost."""
-    rng = np.random.default_rng(4)
-    sites, pages = 50_000, 10_000_000
-    share = rng.pareto(1.2, sites) + 0.02
-    many = np.maximum((share / share.sum() * pages).astype(np.int64), 1)
-    many[int(many.argmax())] += pages - int(many.sum())
-    site = np.repeat(np.arange(sites, dtype=np.int32), many)
-    fast = np.zeros(sites, np.bool_)
-    fast[rng.permutation(sites)[:5_000]] = True
-    static = (rng.random(pages, np.float32) < 0.4).astype(np.int32)
-    bounds = Bounds.none(pages).by(site, Intervals(np.where(fast, 1.0, 7.0), np.where(fast, 30.0, 91.0)))
-    bounds = bounds.by(static, Intervals(np.array([np.nan, 30.0]), np.array([np.nan, 182.0])))
-    rate = np.exp(rng.normal(-3.5, 1.2, sites))[site] * np.exp(rng.standard_normal(pages))
-    rate[static == 1] *= 0.1
-    wait = 15.0
-    capacity = capacity_of(site, np.full(sites, wait))
-    asked = float(bounds.asked.sum())
-    found: dict[str, Any] = {"pages": pages, "sites": sites, "largest_site": int(many.max()), "wait_s": wait}
-    for times in (0.9, 1.5):
-        began = time.process_time()
-        budget = asked * times
-        wishes = examine(bounds, capacity, budget)
-        plan = make_plan(policy_named("square-root"), Pages.of(rate), budget, bounds, capacity)
-        late = plan.frequency < bounds.asked * (1 - 1e-6)
-        found[f"budget_{times}"] = {
-            "budget_a_day": budget,
-            "asked_a_day": asked,
-            "spent_a_day": float(plan.frequency.sum()),
-            "late_pages": int(late.sum()),
-            "sites_that_cannot": len(wishes.sites),
-            "worst_stretch": float(wishes.stretch[0]) if len(wishes.sites) else 1.0,
-            "warnings": wishes.warnings(),
-            "freshness": float(freshness(rate, plan.frequency, "periodic").mean()),
-            "age_days": float(age(rate, plan.frequency, "periodic").mean()),
-            "plan_seconds": time.process_time() - began,
-        }
-    found["bytes_a_page_kept"] = {"evidence": Evidence(1).nbytes, "frequency": 8, "last_and_due": 16}
-    found["peak_rss_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return found
-
-
 def show(found: dict[str, Any]) -> None:
     """Print the tables."""
     for world in found["pages"]:
@@ -305,16 +178,11 @@ def show(found: dict[str, Any]) -> None:
             fresh, old = (" ".join(f"{part[key]:.4f}" for part in parts) for key in ("freshness", "age_days"))
             until = f"{row['fetches_to_fresh']} {row['fetches_to_young']} never {row['never_without_bounds']}"
             print(f"  {name:18s} {fresh} | {old} | {until}")
-    for world in found["hubs"]:
-        print(f"\nhubs, seed {world['seed']}: {world['temporal_pages']} temporal pages; within 1 h, 6 h, mean delay")
-        for name, row in world["policies"].items():
-            print(f"  {name:42s} {row['within_1h']:.2f} {row['within_6h']:.2f} {row['mean_delay_h']:.2f}")
     print("\nestimates: intervals, rate, mean by 12 bytes and exact, root mean square error of both")
     for row in found["estimates"]["rows"]:
         means = f"{row['brief_mean']:.4f} {row['whole_mean']:.4f}"
         print(f"  {row['intervals']:16s} {row['rate']} {means} {row['brief_rms']:.4f} {row['whole_rms']:.4f}")
     print("\na plan of a million pages, CPU s:", json.dumps(found["plan"]["seconds"]))
-    print("\nheritrix:", json.dumps(found["heritrix"], indent=1))
 
 
 if __name__ == "__main__":

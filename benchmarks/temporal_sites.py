@@ -29,21 +29,31 @@ from weft.temporal.labels import Rules, classify
 from weft.temporal.sites import PAPER, SiteRules, rank_sites
 from weft.temporal.views import Labels, Views
 from weft.temporal.worlds import Recipe, World, make_world
+from weft.temporal.worlds.writing import manual_list
 
 SEEDS = (301, 302)
 SITES = (1000, 600)
 TINY = 20_000
 AFTER = 14
+ALIKE = SiteRules(half_life=0.0, least_rate=0.0)  # all pages, however old
 RULES = {
     "paper score": PAPER,
     "floor of 20 pages": replace(PAPER, least_pages=20),
-    "20 untemporal pages added": SiteRules(),
-    "the same, hubs apart": SiteRules(hubs_apart=True),
-    "the same, half-life 3 days": SiteRules(half_life=3.0),
-    "for the best F": SiteRules(rank_by="f-measure"),
+    "20 untemporal pages added": ALIKE,
+    "the same, hubs apart": replace(ALIKE, hubs_apart=True),
+    "the same, half-life 3 days": SiteRules(),
+    "for the best F": replace(ALIKE, rank_by="f-measure"),
 }
 POPULARITY = "popularity only"
-EVENTS = {"all pages alike": SiteRules(), "half-life 3 days": SiteRules(half_life=3.0)}
+EVENTS = {"all pages alike": ALIKE, "half-life 3 days": SiteRules()}
+END_SITES = (60, 150, 300, 600)
+END_SEEDS = (301, 302, 303, 304)
+ENDS = {
+    "as long as it may be": replace(ALIKE, cut=False),
+    "cut, all pages alike": ALIKE,
+    "default: half-life, least rate, cut": SiteRules(),
+}
+MANUAL = "manual list"
 
 Seeds = Callable[[Views, Labels], Sequence[str]]
 Table = dict[str, list[float]]
@@ -78,7 +88,7 @@ def run(seeds: Sequence[int] = SEEDS) -> dict[str, Any]:
         found["levels"][str(sites)] = mean_of([levels(each) for each in cases])
         found["hubs"] = mean_of([hubs(each) for each in cases])
         found["tiny"][str(sites)] = mean_of([tiny(case(seed, sites, TINY)) for seed in seeds])
-    return found | {"events": events(seeds), "cost": cost()}
+    return found | {"ends": ends(), "events": events(seeds), "cost": cost()}
 
 
 def rankers() -> dict[str, Seeds]:
@@ -104,6 +114,25 @@ def lists(given: Case) -> Table:
     for name, seeds_of in rankers().items():
         seeds = seeds_of(given.views, given.labels)
         found[name] = [evaluate(given.views, given.true, seeds).f, measure(given.later["site"], born_later, seeds).f]
+    return found
+
+
+def ends() -> dict[str, dict[str, list[list[float]]]]:
+    """Where the list ends, beside the manual list: sites, F and future F, world by world.
+
+    The list ends by the labels of the window that the analysis has made itself; F is by the truth, which it never saw.
+    """
+    found: dict[str, dict[str, list[list[float]]]] = {}
+    for sites in END_SITES:
+        table = found[str(sites)] = {name: [] for name in (*ENDS, MANUAL)}
+        for seed in END_SEEDS:
+            given = case(seed, sites)
+            lists_ = {name: rank_sites(given.views, given.labels, rules).seeds() for name, rules in ENDS.items()}
+            lists_[MANUAL] = manual_list(given.world)
+            born_later = _bools(given.later["temporal_by_definition"])
+            for name, seeds in lists_.items():
+                later = measure(given.later["site"], born_later, seeds).f
+                table[name].append([len(seeds), evaluate(given.views, given.true, seeds).f, later])
     return found
 
 
@@ -212,7 +241,9 @@ def million() -> tuple[Views, Labels]:
     temporal = dice.random(pages) < 0.3
     day = dice.integers(0, 60, pages).astype(np.int16)
     share = temporal.astype(np.float64)
-    return made, Labels(day, day, day.astype(np.float64), share, share, temporal.astype(np.int8), temporal)
+    return made, Labels(
+        day, day, day.astype(np.float64), share, share, temporal.astype(np.int8), temporal, np.full(pages, -1, np.int8)
+    )
 
 
 def some(views: Views, kept: NDArray[np.bool_]) -> Views:
@@ -279,6 +310,12 @@ def show(found: dict[str, Any]) -> None:
     print()
     for name, (first, second) in found["hubs"].items():
         print(f"{'hubs: ' + name:<34}{first:.3f} {second:.3f}")
+    print(f"\nwhere the list ends: sites, F, future F; means over worlds {', '.join(map(str, END_SEEDS))}")
+    for sites, table in found["ends"].items():
+        for name, worlds in table.items():
+            many, f, later = np.mean(worlds, axis=0)
+            beaten = sum(ours[1] > theirs[1] for ours, theirs in zip(worlds, table[MANUAL], strict=True))
+            print(f"{sites:>5} sites, {name:<36}{many:>6.1f}{f:>8.3f}{later:>8.3f}   above the manual list: {beaten}")
     print()
     for name, values in found["events"].items():
         print(f"{'event sites, ' + name:<34}" + ", ".join(f"{key} {value:g}" for key, value in values.items()))

@@ -99,9 +99,13 @@ def test_temporal__sites_are_ranked_and_pages_labelled(found: Path) -> None:
     assert list(pages["https://guide.test/g0"])[:7] == ["url", "site", "views", "born", "p", "temporal", "label"]
 
 
-def test_temporal__seeds_are_seeds_of_a_crawl(found: Path) -> None:
-    """A site with a port has its scheme beside it, so that the crawler understands it."""
-    seeds = (found / "seeds.txt").read_text().splitlines()
+def test_temporal__seeds_are_seeds_of_a_crawl(found: Path, tmp_path: Path) -> None:
+    """A site with a port has its scheme beside it, so that the crawler understands it; who is silent is left out."""
+    assert (found / "seeds.txt").read_text() == "", "its last news are of weeks ago"
+    assert any("--least-rate" in warning for warning in json.loads((found / "summary.json").read_text())["warnings"])
+    log = write_csv(tmp_path / "log.csv", list(rows()))
+    weft("temporal", "analyse", log, "--least-rate", "0", "--out", tmp_path / "found")
+    seeds = (tmp_path / "found" / "seeds.txt").read_text().splitlines()
     assert seeds == ["http://news.test:8080/"]
     assert usable_seeds(seeds, where="seeds.txt", strict=True) == (seeds, [])
 

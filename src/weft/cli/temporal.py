@@ -196,6 +196,14 @@ def _say(summary: dict[str, Any], out: Path, *, json: bool) -> int:
         terminal.print(table)
     for warning in summary["warnings"]:
         terminal.print(f"! {warning}", soft_wrap=True)
-    terminal.print(f"seeds:  {out / 'seeds.txt'} ({summary['seeds']:,} sites)", soft_wrap=True)
+    terminal.print(f"seeds:  {out / 'seeds.txt'} ({summary['seeds']:,} sites{_ending(summary)})", soft_wrap=True)
     terminal.print(f"report: {out / 'index.html'}", soft_wrap=True)
     return 0
+
+
+def _ending(summary: dict[str, Any]) -> str:
+    """Where the list ends, and why there."""
+    ending = summary["seed_list"]
+    if ending["score"] is None:
+        return ""
+    return f" with scores from {ending['score']:.3f} on, F {ending['f']:.3f}: {ending['why']}"

@@ -115,9 +115,21 @@ class Crawl:
         self._count = dict.fromkeys(("hubs", "new", "known", "unchanged", "gone", "found"), 0)
         self._bytes = 0.0
         self._new_lately = 0.0  # fetches a day of new pages
+        self._hub_weight: Numbers | float = 1.0
+        self._heard = np.zeros(0)  # times of births that were heard of before the beginning
         self.warnings: list[str] = []
         self.never = 0
         self._by_day: list[tuple[float, float, float, int]] = []
+
+    def recall(self, hubs: NDArray[Any], days: float, births: Numbers, share: Numbers, times: Numbers) -> None:
+        """What was known of hubs before: births in so many days, the share of them that is wanted, and their times.
+
+        `weft temporal` finds it in logs. What polls bring is learned beside it.
+        """
+        self.hubs.evidence.add_counts(hubs, np.full(len(hubs), days), births)
+        self._hub_weight = np.ones(self._web.pages)
+        self._hub_weight[hubs] = share
+        self._heard = times
 
     # The clock.
 
@@ -145,12 +157,12 @@ class Crawl:
         hubs = self._known & web.hub & ~self._asleep
         pages = self._known & ~web.hub & ~self._asleep & np.isfinite(self._last)
         rates = web.rate if terms.known_rates else None
-        if terms.hour_profile and now:
-            births = self._web.born[(self._web.born > 0) & (self._stored <= now)]
+        births = np.concatenate([self._heard, self._web.born[(self._web.born > 0) & (self._stored <= now)]])
+        if terms.hour_profile and len(births):
             self.hubs.hours = hours_of(births)
         hub_budget = terms.hub_share * room if hubs.any() else 0.0
         if hubs.any():
-            self.hubs.replan(hubs, hub_budget, rates, bounds=self._bounds)
+            self.hubs.replan(hubs, hub_budget, rates, self._hub_weight, self._bounds)
         new = min(self._new_lately, terms.new_share * room) if now else 0.0
         budget = room - hub_budget - new
         plan = self.pages.replan(pages, budget, rates, web.weight, self._bounds, self._capacity)

@@ -91,6 +91,37 @@ def moving_pages(rate: Numbers, site: NDArray[Any], days: float, seed: int, weig
     )
 
 
+def moving_births(
+    site: NDArray[Any], born: Numbers, temporal: NDArray[np.bool_], sites: int, days: float, shown: int = 50
+) -> Moving:
+    """Sites with one hub each, which lists what is born there: for hub policies by themselves. Hubs come first."""
+    many = sites + len(born)
+    order = np.lexsort((born, site))
+    hubs = np.arange(sites)
+    whole = np.concatenate([hubs, site]).astype(np.int32)
+    births = np.concatenate([np.full(sites, -np.inf), born])
+    listed = (sites + order).astype(np.int32)
+    return Moving(
+        site=whole,
+        folder=whole,
+        born=births,
+        gone=np.full(many, np.inf),
+        rate=np.concatenate([np.bincount(site, minlength=sites) / days, np.zeros(len(born))]),
+        weight=np.ones(many),
+        size=np.full(many, 15_000.0),
+        conditional=np.zeros(many, np.bool_),
+        temporal=np.concatenate([np.zeros(sites, np.bool_), temporal]),
+        hub=np.arange(many) < sites,
+        listed=listed,
+        listed_from=np.concatenate(
+            [np.searchsorted(site[order], np.arange(sites + 1)), np.full(len(born), len(born))]
+        ).astype(np.int64),
+        shown=shown,
+        changes=keys_of(site, born, days),
+        days=days,
+    )
+
+
 def moving_of(world: World, weight: Numbers, seed: int = 1) -> Moving:
     """A world of `weft.graph.changing`; what pages are worth is PageRank, or whatever the caller has."""
     graph, days = world.graph, world.changes.days

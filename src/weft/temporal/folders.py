@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from weft.temporal.hubs import find_hubs
 from weft.temporal.places import Places, levels, place_names
 from weft.temporal.scoring import Added, Shares, mean_views, shrunk, tally
-from weft.temporal.sites import Ranking, SiteRules, combined, ranked, weights
+from weft.temporal.sites import Ranking, SiteRules, combined, counted, ranked
 from weft.temporal.views import Labels, Views
 
 LIKE_PARENT = 4.0  # pages: from 2 to 10 patterns told future pages apart equally well, with 20 less
@@ -44,9 +44,13 @@ class Folders:
 
 
 def rank_folders(views: Views, labels: Labels, rules: SiteRules) -> Folders:
-    """Rank folders and patterns by score, each level shrunk towards the one above it."""
+    """Rank folders and patterns by score, each level shrunk towards the one above it.
+
+    All pages count alike, however old: events come and go, but where a site puts its news is a habit. With a half-life
+    of 3 days patterns told future pages of a generated world apart with an AUC of .83 in the place of .90.
+    """
     hub = find_hubs(views, labels)
-    weight = weights(views, labels, hub, rules)
+    weight = counted(hub, rules)
     places = levels(views)
     tallies = [tally(views, labels, weight, each) for each in places]
     page_views = mean_views(tallies[0])

@@ -7,6 +7,9 @@ A page is temporal if more than q of its interest lies within n days of its birt
   leaves in doubt is moved by the pages around it (`neighbours`); pages observed for less than ten days are judged by
   what became of pages like them (`replay`); and a burst of a single day, without a view on the next one, which is what
   a crowd or a machine on an old page looks like, is left to its neighbours almost wholly.
+  Within hours (n below a day, and a log with times) two things differ. Users sleep: of a page born at night the share
+  of the first hours says more about them than about it, so that Phi(n) of a curve that knows their hours takes its
+  place. And a life of one day is what is looked for, not a burst.
 - ``share``: the share alone.
 - ``curve``: Phi(n) of a curve, by the Poisson likelihood, in the place of the share.
 - ``paper``: Phi(n) of a curve, by least squares, life begun with the first view and nobody undecided.
@@ -51,7 +54,9 @@ METHODS: tuple[Method, ...] = get_args(Method)
 class Rules:
     """What makes a page temporal."""
 
-    n: float = setting(3.0, "days after its birth in which a temporal page has most of its views", above=0)
+    n: float = setting(
+        3.0, "days after its birth in which a temporal page has most of its views; 0.25: six hours", above=0
+    )
     q: float = setting(0.7, "the share of its views that a temporal page has in these days", above=0, at_most=1)
     method: Method = setting(
         "robust", "how to tell: by counts and neighbours, by counts, by a fitted curve, or by the paper's curve"
@@ -108,7 +113,7 @@ def classify(views: Views, rules: Rules | None = None, thresholds: Thresholds | 
     temporal = p > rules.least
     label = np.where(temporal, TEMPORAL, UNTEMPORAL).astype(np.int8)
     label[hazy & (np.maximum(p, 1.0 - p) < rules.sure)] = UNDECIDED
-    return Labels(lives.activation, lives.dormancy, lives.born, share, p, label, temporal)
+    return Labels(lives.activation, lives.dormancy, lives.born, share, p, label, temporal, lives.hour)
 
 
 def _probability(
@@ -118,13 +123,18 @@ def _probability(
     worth = views_since(views, lives) / SPREAD
     short = observed(views, lives) <= SHORT
     if rules.method == "curve":
-        return normal(distance(phi(fit_curves(views, lives), each.n), each.q, worth)), short
+        hourly = bool((each.n < 1).any())  # for days the hours of users are but noise
+        return normal(distance(phi(fit_curves(views, lives, hourly=hourly), each.n), each.q, worth)), short
     if rules.method == "paper":
         return normal(distance(phi(paper_curves(views, lives), each.n), each.q, worth)), np.zeros_like(short)
     if rules.method == "share":
         return normal(distance(share, each.q, worth)), short
+    brief = (each.n < 1) & (lives.hour >= 0)
+    if brief.any():
+        curves = fit_curves(views, lives, np.flatnonzero(brief))
+        share = np.where(brief, phi(curves, each.n), share)
     above = distance(share, np.where(lives.activation == 0, CUT * each.q, each.q), worth)
-    above = np.where(_bursts(views, lives), np.minimum(above, BURST), above)
+    above = np.where(_bursts(views, lives) & ~brief, np.minimum(above, BURST), above)
     p, told = _robust(views, lives, above, each, rules.neighbours)
     return p, short | ~told
 

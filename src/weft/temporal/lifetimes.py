@@ -9,6 +9,9 @@
   of c views in the rest of a day comes some (rest of the day) / c after the page did; users do not come evenly (they
   sleep), which makes it longer, by `GAPS`. Where the gap reaches behind the start of the window the page was there
   before: its birth is 0, the start. Where the log has no times it is `UNTIMED` of the activation day.
+- Where the log has hours, the same is asked of the hours of the activation day: the *activation hour* is the first with
+  at least two views and 3 % of the page's best hour, or the day's first one where more than three views came before or
+  no hour has so many. The birth is a time in it or shortly before: hours are even enough for the plain gap.
 - The *dormancy day* is the last day with views; the valid lifetime lies between the two.
 
 Always: 0 <= activation <= birth < activation + 1, activation <= dormancy < the window's days; nothing depends on the
@@ -31,12 +34,13 @@ order of the pages.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.compiled import compiled
-from weft.temporal.views import Views
+from weft.temporal.views import Labels, Views
 
 LEAST_VIEWS = 2
 LEAST_OF_PEAK = 0.03
@@ -45,9 +49,19 @@ STRAY_SHARE = 0.01
 STRAY_DAYS = 2
 GAPS = 3.0
 LONGEST_GAP = 0.5  # of a day
+HOURLY_GAPS = 1.0  # the same as `GAPS` where hours are known
 UNTIMED = 0.3
 
 _DAY = 86_400.0
+_HOUR = 3_600.0
+
+HourColumns = tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int32]]
+_NO_HOURS: HourColumns = (np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int32))
+
+
+def hour_columns(views: Views) -> HourColumns:
+    """The hours as compiled code takes them; empty where there are none."""
+    return _NO_HOURS if views.hours is None else (views.hours.start, views.hours.hour, views.hours.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +71,18 @@ class Lives:
     activation: NDArray[np.int16]
     dormancy: NDArray[np.int16]
     born: NDArray[np.float64]
+    hour: NDArray[np.int8]  # of the activation day, at which it began; -1: the log has no hours
+
+
+Lived = Lives | Labels  # whatever says when lives began
 
 
 def lives_of(views: Views) -> Lives:
     """Activation, dormancy and birth of each page."""
-    lives = Lives(np.empty(views.pages, np.int16), np.empty(views.pages, np.int16), np.empty(views.pages, np.float64))
-    _live(views.start, views.day, views.count, views.first, lives.activation, lives.dormancy, lives.born)
+    pages = views.pages
+    lives = Lives(np.empty(pages, np.int16), np.empty(pages, np.int16), np.empty(pages), np.empty(pages, np.int8))
+    out = (lives.activation, lives.dormancy, lives.born, lives.hour)
+    _live(views.start, views.day, views.count, views.first, hour_columns(views), out)
     return lives
 
 
@@ -72,10 +92,10 @@ def _live(
     day: NDArray[np.int16],
     count: NDArray[np.int32],
     first: NDArray[np.int32],
-    activation: NDArray[np.int16],
-    dormancy: NDArray[np.int16],
-    born: NDArray[np.float64],
+    hours: HourColumns,
+    out: tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.float64], NDArray[np.int8]],
 ) -> None:
+    activation, dormancy, born, began = out
     for page in range(len(start) - 1):
         begin, end = start[page], start[page + 1]
         peak, total = 0, 0
@@ -93,47 +113,86 @@ def _live(
         activation[page] = day[at]
         dormancy[page] = day[end - 1]
         time = first[at] / _DAY
-        gap = min(LONGEST_GAP, GAPS * (1.0 - time) / count[at])
-        time = UNTIMED if first[at] < 0 else max(0.0, time - gap)
+        gap = GAPS * (1.0 - time) / count[at]
+        hour = -1
+        if len(hours[0]):
+            hour, views = _active_hour(hours, begin, end, at)
+            time = max(time, hour * _HOUR / _DAY)
+            gap = HOURLY_GAPS * ((hour + 1) * _HOUR / _DAY - time) / views
+        time = UNTIMED if first[at] < 0 else max(0.0, time - min(LONGEST_GAP, gap))
         born[page] = 0.0 if day[at] == 0 and first[at] < 0 else day[at] + time
+        began[page] = hour
+
+
+@compiled
+def _active_hour(hours: HourColumns, begin: int, end: int, at: int) -> tuple[int, int]:
+    """The hour at which a page's life began, on the day of a row, and its views."""
+    start, hour, count = hours
+    peak = 0
+    for each in range(start[begin], start[end]):
+        peak = max(peak, count[each])
+    least = max(LEAST_VIEWS, LEAST_OF_PEAK * peak)
+    each, before = start[at], 0
+    while each < start[at + 1] and count[each] < least:
+        before += count[each]
+        each += 1
+    if each == start[at + 1] or before > STRAY_VIEWS:
+        each = start[at]
+    return int(hour[each]), int(count[each])
 
 
 def first_seen(views: Views) -> Lives:
     """The same as the paper has it: life begins with the day of the first view."""
     first = views.day[views.start[:-1]]
-    return Lives(first, views.day[views.start[1:] - 1], first.astype(np.float64))
+    nowhere = np.full(views.pages, -1, np.int8)
+    return Lives(first, views.day[views.start[1:] - 1], first.astype(np.float64), nowhere)
 
 
-def share_within(views: Views, lives: Lives, days: float | NDArray[np.float64]) -> NDArray[np.float64]:
+def share_within(views: Views, lives: Lived, days: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """The share of a page's views, from its activation on, that came within so many days of its birth.
 
-    Of the day in which that time ends, the part before it counts. Each page may have a number of days of its own.
+    Of the day, or the hour, in which that time ends, the part before it counts. Each page may have a number of days of
+    its own.
     """
-    shares = np.empty(views.pages, np.float64)
-    until = lives.born + days
-    _share(views.start, views.day, views.count, lives.activation, until, shares)
-    return shares
+    early = views_within(views, lives, days)
+    page = np.repeat(np.arange(views.pages), np.diff(views.start))
+    total = np.maximum(views_since(views, lives), 1)
+    return np.asarray(np.bincount(page, early, views.pages) / total)
+
+
+def views_within(views: Views, lives: Lived, days: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same as views, for each page and day as they stand in `views.day`; none before the activation."""
+    found = np.empty(len(views.day), np.float64)
+    _within(views.start, views.day, views.count, hour_columns(views), lives.activation, lives.born + days, found)
+    return found
 
 
 @compiled
-def _share(
+def _within(
     start: NDArray[np.int64],
     day: NDArray[np.int16],
     count: NDArray[np.int32],
+    hours: HourColumns,
     activation: NDArray[np.int16],
     until: NDArray[np.float64],
-    shares: NDArray[np.float64],
+    found: NDArray[np.float64],
 ) -> None:
+    of_day, hour, views = hours
     for page in range(len(start) - 1):
-        early, total = 0.0, 0
         for at in range(start[page], start[page + 1]):
-            if day[at] >= activation[page]:
-                total += count[at]
-                early += count[at] * min(1.0, max(0.0, until[page] - day[at]))
-        shares[page] = early / total
+            left = until[page] - day[at]  # of this day
+            if day[at] < activation[page] or left <= 0.0:
+                found[at] = 0.0
+            elif left >= 1.0 or not len(of_day):
+                found[at] = count[at] * min(1.0, left)
+            else:
+                early = 0.0
+                for each in range(of_day[at], of_day[at + 1]):
+                    early += views[each] * min(1.0, max(0.0, 24.0 * left - hour[each]))
+                found[at] = early
 
 
-def views_since(views: Views, lives: Lives) -> NDArray[np.int64]:
+def views_since(views: Views, lives: Lived) -> NDArray[np.int64]:
     """Views of each page from its activation on."""
     if not views.pages:
         return np.zeros(0, np.int64)
@@ -143,9 +202,14 @@ def views_since(views: Views, lives: Lives) -> NDArray[np.int64]:
 
 def days_of_life(views: Views, lives: Lives, days: int) -> NDArray[np.int32]:
     """A row a page: its views on the activation day and on the days after it, `days` of them."""
-    found = np.zeros((views.pages, days), np.int32)
+    return laid_out(views, lives, views.count, days)
+
+
+def laid_out(views: Views, lives: Lives, values: NDArray[Any], days: int) -> NDArray[Any]:
+    """A row a page: what `values` has for its activation day and for the days after it, `days` of them."""
+    found = np.zeros((views.pages, days), values.dtype)
     page = np.repeat(np.arange(views.pages), np.diff(views.start))
     at = views.day - lives.activation[page]
     lived = (at >= 0) & (at < days)
-    found[page[lived], at[lived]] = views.count[lived]
+    found[page[lived], at[lived]] = values[lived]
     return found

@@ -32,7 +32,7 @@ from weft import disk
 from weft.disk import writing
 from weft.errors import UsageError
 from weft.printing import plots
-from weft.temporal.columns import pages_table
+from weft.temporal.columns import UNITS, pages_table
 from weft.temporal.findings import Findings
 from weft.temporal.report import report
 from weft.temporal.sites import Ranking
@@ -91,6 +91,8 @@ def summarise(found: Findings) -> dict[str, Any]:
     return {
         "kind": KIND,
         "window": {"first": views.window.first.isoformat(), "days": views.window.days},
+        "unit": views.unit,
+        "units": UNITS,
         "pages": views.pages,
         "sites": len(found.sites.names),
         "views": int(views.totals().sum()),
@@ -99,6 +101,7 @@ def summarise(found: Findings) -> dict[str, Any]:
         "hubs": int(found.hub.sum()),
         "curves": int(np.isfinite(found.curves.A).sum()),
         "seeds": len(found.sites.seeds()),
+        "seed_list": {**asdict(found.sites.ending), "why": found.sites.ending.why},
         "lists": {name: asdict(measures) for name, measures in found.lists.items()},
         "training": found.training,
         "taken": asdict(found.taken),
@@ -114,6 +117,8 @@ def _warnings(found: Findings) -> list[str]:
         said.append(f"No page has views enough: all {taken.small_pages:,} are under the floor.")
     if found.views.window.days < LEAST_DAYS:
         said.append(f"The logs cover {found.views.window.days} days: too few to see interest end.")
+    if found.labels.temporal.any() and not found.sites.ending.sites:
+        said.append("No site is on the seed list: none has published enough lately (see --least-rate, --half-life).")
     if taken.broken:
         said.append(f"{taken.broken:,} of {taken.rows:,} lines could not be read; the first: {taken.examples[0]}.")
     if taken.unusable:

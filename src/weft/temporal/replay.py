@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.temporal.lifetimes import Lives, days_of_life
+from weft.temporal.lifetimes import Lives, days_of_life, laid_out, views_within
 from weft.temporal.neighbours import probability
 from weft.temporal.views import Views
 
@@ -47,13 +47,13 @@ class _Cut:
 
     days: NDArray[np.float64]  # a row a page: its views on each day of its life
     hour: NDArray[np.float64]  # of its birth, as part of the activation day
-    until: NDArray[np.float64]  # n
+    early: NDArray[np.float64]  # the same within n days of its birth
     prior: NDArray[np.float64] | None
 
     def of(self, which: NDArray[np.int64], days: int) -> _Cut:
         """Some of them, after fewer days."""
         prior = None if self.prior is None else self.prior[which]
-        return _Cut(self.days[which, :days], self.hour[which], self.until[which], prior)
+        return _Cut(self.days[which, :days], self.hour[which], self.early[which, :days], prior)
 
     def marks(self) -> NDArray[np.float64]:
         """What was to be seen, a row a page."""
@@ -62,8 +62,7 @@ class _Cut:
         length = self.days.shape[1]
         if length > 1:
             found += [np.log((self.days[:, at] + 0.5) / (total + 1.0)) for at in (0, -1)]
-        within = np.clip((self.hour + self.until)[:, None] - np.arange(length), 0.0, 1.0)
-        early = (self.days * within).sum(axis=1)
+        early = self.early.sum(axis=1)
         if length > 3:
             found.append(np.log((early + 0.5) / (total - early + 0.5)))
         return np.column_stack(found if self.prior is None else [*found, self.prior])
@@ -86,7 +85,8 @@ def replay(
     length = observed(views, lives)
     known = (length >= YOUNG) & (lives.activation > 0)
     floor = views.totals().min()
-    whole = _Cut(days_of_life(views, lives, YOUNG).astype(np.float64), lives.born - lives.activation, n, prior)
+    early = laid_out(views, lives, views_within(views, lives, n), YOUNG)
+    whole = _Cut(days_of_life(views, lives, YOUNG).astype(np.float64), lives.born - lives.activation, early, prior)
     for days in range(1, YOUNG):
         wanted = np.flatnonzero(length == days)
         lesson = np.flatnonzero(known & (whole.days[:, :days].sum(axis=1) >= floor))

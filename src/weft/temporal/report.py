@@ -27,7 +27,8 @@ def report(found: Findings, summary: Mapping[str, Any]) -> Page:
     window = found.views.window
     lead = (
         f"{summary['views']:,} views of {summary['pages']:,} pages on {summary['sites']:,} sites, "
-        f"{window.days} days from {window.first}: {summary['temporal_pages']:,} pages are temporal."
+        f"{window.days} days from {window.first}, by the {summary['unit']}: "
+        f"{summary['temporal_pages']:,} pages are temporal."
     )
     page = Page("Temporal pages and sites", lead)
     page.warnings(summary["warnings"])
@@ -87,7 +88,10 @@ def _ranking(page: Page, what: str, ranking: Ranking, most: int) -> None:
         rows.append([str(at + 1), Cell(name, "good") if ranking.listed[at] else name, *cells])
     shown = f"The first {len(names):,} of {len(ranking.names):,}"
     listed = int(ranking.listed.sum())
-    page.table(columns, rows, f"{shown}; {listed:,} on the seed list, in green" if listed else shown)
+    if listed:
+        lowest = ranking.score[ranking.listed].min()
+        shown += f"; {listed:,} on the seed list, in green: scores from {lowest:.3f} on, since {ranking.ending.why}"
+    page.table(columns, rows, shown)
 
 
 def _table_one(page: Page, lists: Mapping[str, Measures]) -> None:

@@ -3,10 +3,10 @@
 Sites are ranked by their scores (`scoring`), or for the list with the best F-measure. A page that is undecided counts
 by the decision that `Labels.temporal` makes for it.
 
-What follows events is `half_life`: pages born long ago hardly count then. Of 20 sites that live for one event, in two
-generated worlds ranked anew each day, a half-life of 3 days found all in 2 days (median; without it 19, in 7) and
-dropped them in 8 (without it not within the 26 days that were measured); the list's F-measure was .01 lower. That the
-list is made from the days of the window and nothing else keeps it reproducible.
+Sites come and go with events: a page counts half for each `half_life` since its birth, so that a site is on the list
+soon after its event has begun and off it soon after the end; and who has lately published hardly anything temporal, by
+the same measure of time, is not on it (`least_rate`), however short the list is. docs/temporal.md says how soon, and
+what it costs on other days. Nothing is kept from one day to the next: the list is made from the window's days alone.
 
 Always: the ranking depends on the pages only; what is equal stands in the order of names; a site without a temporal
 page has no score, and is never on the seed list.
@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from weft.errors import UsageError
 from weft.settings import setting
 from weft.temporal import list_length
-from weft.temporal.hubs import births, find_hubs, hubs_of
+from weft.temporal.hubs import LEAD, births, find_hubs, hubs_of
+from weft.temporal.list_length import Ending
 from weft.temporal.places import Places, sites
 from weft.temporal.scoring import Added, Shares, gains, mean_views, shrunk, tally
 from weft.temporal.views import Labels, Views
@@ -41,8 +42,13 @@ class SiteRules:
         20.0, "untemporal pages added to every site, so that tiny ones do not lead", at_least=0
     )
     least_pages: int = setting(1, "sites with fewer pages than this are not on the seed list", at_least=0)
+    least_rate: float = setting(
+        0.5, "sites that lately published fewer temporal pages a day are not on the seed list", at_least=0
+    )
     rank_by: Literal["score", "f-measure"] = setting("score", "what a site is preferred for")
-    half_life: float = setting(0.0, "a page born so many days ago counts half; 0: all pages count alike", at_least=0)
+    half_life: float = setting(
+        3.0, "a page born so many days ago counts half for the score; 0: all pages count alike", at_least=0
+    )
     hubs_apart: bool = setting(False, "leave home pages and section fronts out of pages, views and scores")
     top: int = setting(100, "most sites on the seed list; 0: as many as can be polled", at_least=0)
     cut: bool = setting(True, "end the seed list before that where further sites would lower its F-measure")
@@ -55,8 +61,8 @@ class SiteRules:
         """Refuse what means nothing."""
         if min(self.alpha, self.beta) < 0 or self.alpha + self.beta <= 0:
             raise UsageError("alpha and beta must not be negative, nor both 0", todo="the paper has 0.6 and 0.4")
-        numbers = (self.pseudo_pages, self.least_pages, self.half_life, self.top, self.polls_per_day, self.delay_hours)
-        if min(numbers) < 0:
+        counts = (self.pseudo_pages, self.least_pages, self.least_rate, self.half_life, self.top)
+        if min(*counts, self.polls_per_day, self.delay_hours) < 0:
             raise UsageError("a number of pages, sites, polls, days or hours is negative", todo="give a positive one")
         if not self.top and not (self.polls_per_day and self.delay_hours):
             raise UsageError(
@@ -65,7 +71,8 @@ class SiteRules:
             )
 
 
-PAPER = SiteRules(pseudo_pages=0.0, cut=False)  # P2 as it stands: 3 to 2, the best 100, small sites like all others
+# P2 as it stands: 3 to 2, the best 100, small sites like all others, and so are old pages
+PAPER = SiteRules(pseudo_pages=0.0, half_life=0.0, least_rate=0.0, cut=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,7 @@ class Ranking:
     hubs: NDArray[np.int64]  # home pages and section fronts
     listed: NDArray[np.bool_]  # whether it is on the seed list
     polls: NDArray[np.float64]  # its part of the looks for new pages that the crawler can take in a day
+    ending: Ending = Ending(0, None, 0.0, "no more")  # of the seed list
 
     def seeds(self) -> list[str]:
         """The names on the seed list, best first."""
@@ -92,8 +100,9 @@ class Ranking:
 
     def only(self, some: NDArray[np.bool_]) -> Ranking:
         """The same with some of the entries."""
-        columns = {each.name: getattr(self, each.name)[some] for each in fields(self) if each.name != "names"}
-        return Ranking(names=self.names.filter(pa.array(some)), **columns)
+        whole = {"names": self.names.filter(pa.array(some)), "ending": self.ending}
+        columns = [each.name for each in fields(self) if each.name not in whole]
+        return Ranking(**whole, **{name: getattr(self, name)[some] for name in columns})
 
 
 def rank_sites(views: Views, labels: Labels, rules: SiteRules) -> Ranking:
@@ -106,28 +115,24 @@ def rank_sites(views: Views, labels: Labels, rules: SiteRules) -> Ranking:
     else:  # hubs are pages that a list costs too
         score = gains(tally(views, labels, np.ones(views.pages), places), rules.top or len(places.names))
     ranking = ranked(places, score, views, labels, hub, rules)
-    best = np.nonzero((ranking.score > 0) & (ranking.pages >= rules.least_pages))[0]
+    fit = (ranking.score > 0) & (ranking.pages >= rules.least_pages)
+    if rules.least_rate:
+        rate = lately(views, labels, hub, rules, places)
+        fit &= rate[np.asarray(pc.index_in(ranking.names, places.names), np.int64)] >= rules.least_rate
+    best = np.nonzero(fit)[0]
+    rule: list_length.Rule = "no more"
     if rules.top:
-        best = best[: rules.top]
-        best = best[: _best_length(ranking, best)] if rules.cut else best
+        best, rule = best[: rules.top], "top" if len(best) > rules.top else rule
+        f = list_length.f_measures(ranking.temporal_pages[best], ranking.pages[best], ranking.temporal_pages.sum())
+        longest = int(np.argmax(f)) + 1 if rules.cut and len(f) else len(best)
+        best, rule = best[:longest], "f-measure" if longest < len(best) else rule
     if not rules.polls_per_day:
-        return _with_list(ranking, best)
+        return _with_list(ranking, best, rule)
     demand = list_length.demand(hubs_of(views, labels, hub), len(places.names), views.window.days)
     wanted = demand.of(np.asarray(pc.index_in(ranking.names.take(pa.array(best)), places.names), np.int64))
     length = len(best) if rules.top else list_length.fitting(wanted, rules.polls_per_day, rules.delay_hours)
-    return _with_list(ranking, best[:length], list_length.polls(wanted.of(slice(length)), rules.polls_per_day))
-
-
-def _best_length(ranking: Ranking, best: NDArray[np.int64]) -> int:
-    """How many of the best sites make the list with the highest F-measure, by our own labels.
-
-    F = 2t / (n + T), with t temporal pages among the n of the list and T in all: the next site is worth having when
-    more of its pages are temporal than F / 2. One length is all that is chosen, so that it holds for later pages too.
-    """
-    if not len(best):
-        return 0
-    temporal, pages = np.cumsum(ranking.temporal_pages[best]), np.cumsum(ranking.pages[best])
-    return int(np.argmax(2 * temporal / (pages + ranking.temporal_pages.sum()))) + 1
+    rule = "polls" if length < len(best) else rule
+    return _with_list(ranking, best[:length], rule, list_length.polls(wanted.of(slice(length)), rules.polls_per_day))
 
 
 def counted(hub: NDArray[np.bool_], rules: SiteRules) -> NDArray[np.float64]:
@@ -144,6 +149,24 @@ def weights(views: Views, labels: Labels, hub: NDArray[np.bool_], rules: SiteRul
     if rules.half_life:
         found *= 0.5 ** ((views.window.days - labels.born) / rules.half_life)
     return found
+
+
+def lately(
+    views: Views, labels: Labels, hub: NDArray[np.bool_], rules: SiteRules, places: Places
+) -> NDArray[np.float64]:
+    """Temporal pages born a day in each place, those of long ago counting less where there is a half-life.
+
+    As in `hubs.births`, what is first seen in the window's first days may have been there before. What was born on the
+    last day counts: an event has begun.
+    """
+    days = views.window.days
+    begin = min(LEAD, days // 4)
+    seen = ~hub & labels.temporal & (labels.activation >= begin)
+    if not rules.half_life:
+        return np.asarray(np.bincount(places.of[seen], minlength=len(places.names)) / max(days - begin, 1))
+    weight = 0.5 ** ((days - labels.born[seen]) / rules.half_life)
+    time = rules.half_life / np.log(2) * (1 - 0.5 ** ((days - begin) / rules.half_life))
+    return np.asarray(np.bincount(places.of[seen], weight, len(places.names)) / time)
 
 
 def combined(shares: Shares, rules: SiteRules) -> NDArray[np.float64]:
@@ -181,9 +204,14 @@ def ranked(
     )
 
 
-def _with_list(ranking: Ranking, chosen: NDArray[np.int64], polls: NDArray[np.float64] | float = 0.0) -> Ranking:
+def _with_list(
+    ranking: Ranking, chosen: NDArray[np.int64], rule: list_length.Rule, polls: NDArray[np.float64] | float = 0.0
+) -> Ranking:
     """The ranking with some of it on the seed list."""
     listed, shared = np.zeros_like(ranking.listed), np.zeros_like(ranking.polls)
     listed[chosen] = True
     shared[chosen] = polls
-    return replace(ranking, listed=listed, polls=shared)
+    temporal, pages = ranking.temporal_pages, ranking.pages
+    f = 2 * int(temporal[listed].sum()) / max(int(pages[listed].sum() + temporal.sum()), 1)
+    lowest = float(ranking.score[chosen].min()) if len(chosen) else None
+    return replace(ranking, listed=listed, polls=shared, ending=Ending(len(chosen), lowest, f, rule))

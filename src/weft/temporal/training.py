@@ -9,7 +9,8 @@ Kinds of news may have thresholds of their own (P2 5.2: finance is old after hou
 with enough labelled pages of both kinds is trained alone. A page nobody labelled has the class of most labelled pages
 in its pattern, its folder or its site, the nearest that has one; where there is none, the thresholds of all.
 
-Shares are those that were counted, whatever method the rules have: n and q mean the same by all of them.
+Shares are those that were counted, whatever method the rules have: n and q mean the same by all of them. Where the log
+has hours, n below a day is tried too, with Phi(n) of a curve in the place of the share, as `labels` has it there.
 
 What is told was measured on the pages that were learned from, as in the paper: expect a little less from others.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -25,12 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import UsageError
+from weft.temporal.curves import fit_curves, phi
 from weft.temporal.labels import SPREAD, Rules, Thresholds, distance
 from weft.temporal.lifetimes import lives_of, share_within, views_since
 from weft.temporal.places import levels
 from weft.temporal.views import Views
 
 DAYS = tuple(0.5 * at for at in range(1, 21))  # values of n that are tried
+HOURS = tuple(at / 24 for at in (1, 2, 3, 6))  # and these, where the log has hours
 SHARES = (0.05, 0.95)  # between which q must lie
 LEAST = 30  # labelled pages that a class needs, and a sixth of them of each kind
 
@@ -75,37 +79,47 @@ def train(
         raise UsageError(
             f"all labelled pages are {said}", todo="label pages of both kinds: thresholds lie between them"
         )
-    shares, worth = _shares(views, page)
-    whole = _best(shares, worth, temporal, rules)
+    tried = DAYS if views.hours is None else (*HOURS, *DAYS)
+    shares, worth = _shares(views, page, tried)
+    whole = _best(tried, shares, worth, temporal, rules)
     found: dict[str, Trained] = {}
     for name in [] if classes is None else sorted(set(classes.tolist()) - {""}):
         of = classes == name
         if of.sum() >= LEAST and LEAST <= 6 * temporal[of].sum() <= 6 * of.sum() - LEAST:
-            found[name] = _best(shares[:, of], worth[of], temporal[of], rules)
+            found[name] = _best(tried, shares[:, of], worth[of], temporal[of], rules)
     if classes is None or not found:
         return Training(whole, found, None)
     return Training(whole, found, _thresholds(views, page, classes, whole, found))
 
 
-def _shares(views: Views, page: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _shares(
+    views: Views, page: NDArray[np.int64], tried: Sequence[float]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The share of each page for each n, a row an n; and what its views are worth."""
     lives = lives_of(views)
-    shares = np.stack([share_within(views, lives, n)[page] for n in DAYS])
+    curves = fit_curves(views, lives, np.unique(page)) if views.hours is not None else None
+    shares = np.stack(
+        [phi(curves, n)[page] if curves is not None and n < 1 else share_within(views, lives, n)[page] for n in tried]
+    )
     return shares, views_since(views, lives)[page] / SPREAD
 
 
 def _best(
-    shares: NDArray[np.float64], worth: NDArray[np.float64], temporal: NDArray[np.bool_], rules: Rules
+    tried: Sequence[float],
+    shares: NDArray[np.float64],
+    worth: NDArray[np.float64],
+    temporal: NDArray[np.bool_],
+    rules: Rules,
 ) -> Trained:
     usual = Rules()
     best: tuple[float, float] = (-np.inf, -np.inf)
     chosen = (usual.n, usual.q)
-    for n, share in zip(DAYS, shares, strict=True):
+    for n, share in zip(tried, shares, strict=True):
         q, gain = _best_share(_turning(share, worth, rules.least), temporal, rules)
         near = -abs(math.log(n / usual.n)) - abs(_log_odds(q) - _log_odds(usual.q))
         if (gain, near) > best:
             best, chosen = (gain, near), (n, q)
-    share = shares[DAYS.index(chosen[0])]
+    share = shares[tried.index(chosen[0])]
     called = distance(share, np.full(len(share), chosen[1]), worth) > _needed(rules.least)
     return Trained(
         *chosen,

@@ -2,7 +2,8 @@
 
 A view is one user, one page, one calendar day; however often the user came back on that day (P2 4.1). The days of a
 page stand behind each other in `day`, `count` and `first`, from `start[page]` to `start[page + 1]`; days without
-views are not there.
+views are not there. Where the log has times, `hours` parts each of these days: a view is of the hour in which its user
+came for the first time on that day, so that the hours of a day add up to it.
 
 >>> import numpy as np, pyarrow as pa
 >>> from datetime import date
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,20 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Hours:
+    """The hours of each page's days; hours without views are not there."""
+
+    start: NDArray[np.int64]  # where the hours of a row of `Views.day` begin; one more entry than rows
+    hour: NDArray[np.int8]  # of the day, ascending within a row
+    count: NDArray[np.int32]  # views in that hour
+
+    def clock(self) -> NDArray[np.float64]:
+        """How busy users are in each hour of the day, 1 on average, by all views there are; no hour is empty."""
+        seen = np.bincount(self.hour, self.count, 24) + 1.0
+        return np.asarray(seen / seen.mean())
+
+
+@dataclass(frozen=True, slots=True)
 class Views:
     """Views of every page that passed the floor. Pages are ordered by URL, so that any order of logs gives the same."""
 
@@ -48,6 +63,12 @@ class Views:
     day: NDArray[np.int16]  # number of the day in the window, ascending within a page
     count: NDArray[np.int32]  # views on that day
     first: NDArray[np.int32]  # second of that day at which the first of them came; -1: the log does not say
+    hours: Hours | None = None  # None: the log has days alone
+
+    @property
+    def unit(self) -> Literal["hour", "day"]:
+        """How finely the log tells times."""
+        return "day" if self.hours is None else "hour"
 
     @property
     def pages(self) -> int:
@@ -77,6 +98,7 @@ class Labels:
     p: NDArray[np.float64]  # probability that more than q of its interest lies in its first n days
     label: NDArray[np.int8]  # TEMPORAL, UNTEMPORAL or UNDECIDED
     temporal: NDArray[np.bool_]  # the decision for pages that are to be decided, the undecided ones too
+    hour: NDArray[np.int8]  # of the activation day, at which its life began; -1: the log has no hours
 
 
 UNTEMPORAL, TEMPORAL, UNDECIDED = 0, 1, 2

@@ -25,6 +25,7 @@ def labels_of(views: Views, temporal: Sequence[bool] | NDArray[np.bool_]) -> Lab
         p=decided.astype(np.float64),
         label=decided.astype(np.int8),
         temporal=decided,
+        hour=np.full(views.pages, -1, np.int8),
     )
 
 
@@ -39,7 +40,7 @@ def sites_of(sites: Mapping[str, tuple[int, int]], born: Mapping[str, int] | Non
     """Sites by name, with the number of their temporal and of their other pages, 80 views each."""
     pages: dict[str, tuple[bool, Counts]] = {}
     for site, (temporal, others) in sites.items():
-        day = (born or {}).get(site, 20)
+        day = (born or {}).get(site, 52)
         pages |= {f"http://{site}/t{at:03d}.html": (True, {day: 60, day + 1: 20}) for at in range(temporal)}
         pages |= {f"http://{site}/u{at:03d}.html": (False, {day: 20, day + 5: 60}) for at in range(others)}
     return pages_of(pages)

@@ -55,7 +55,7 @@ def test_weights__are_those_of_the_best_list() -> None:
     pages |= {f"http://few.example/{at}": (True, loud) for at in range(10)}
     pages |= {f"http://few.example/u{at}": (False, {20: 30, 40: 30}) for at in range(40)}
     views, labels = pages_of(pages)
-    found = train_weights(views, labels, labels.temporal, SiteRules(top=1))
+    found = train_weights(views, labels, labels.temporal, SiteRules(top=1, half_life=0, least_rate=0))
     measures = dict(found.tried)
     assert measures[0.0] < measures[1.0] == found.f, "by views the wrong site leads"
     assert (found.alpha, found.beta) == (0.6, 0.4), "of equals the nearest to the paper's"

@@ -20,6 +20,7 @@ from weft.temporal.findings import Findings
 from weft.temporal.hand_labels import read_labelled, read_sites
 from weft.temporal.output import HUB_COLUMNS, KIND, SITE_COLUMNS, check_no_days, check_replaceable, seeds, write_output
 from weft.temporal.reading import Taken
+from weft.temporal.sites import SiteRules
 from weft.temporal.views import Curves, Views
 
 NEWS = {20: 90, 21: 30, 22: 5, 30: 1}
@@ -28,7 +29,9 @@ STEADY = dict.fromkeys(range(60), 3)
 
 def findings(views: Views, task: Task | None = None) -> Findings:
     """What there is to be found in views."""
-    return find(views, Taken(files=1, rows=900, pages=views.pages), task or Task(), lambda *_: None)
+    return find(
+        views, Taken(files=1, rows=900, pages=views.pages), task or Task(sites=SiteRules(least_rate=0)), lambda *_: None
+    )
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +57,8 @@ def test_documentation__has_every_column() -> None:
     """With what it means, for pages in the very words that the file itself carries."""
     text = (Path(__file__).parents[3] / "docs" / "temporal.md").read_text(encoding="utf-8")
     for field in PAGES:
-        assert f"| `{field.name}` | {field.metadata[b'doc'].decode()} |" in text
+        unit, doc = (field.metadata[each].decode() for each in (b"unit", b"doc"))
+        assert f"| `{field.name}` | {unit} | {doc} |".replace("|  |", "| |") in text
     for name in (*SITE_COLUMNS, *HUB_COLUMNS):
         assert f"`{name}`" in text
 

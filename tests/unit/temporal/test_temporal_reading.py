@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import defaultdict
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -62,8 +62,9 @@ def naive(rows: list[Row], floor: int = 1) -> dict[tuple[str, date], tuple[int, 
     total: dict[str, int] = defaultdict(int)
     for (url, _), who in users.items():
         total[url] += len(who)
+    timed = any(ts.time() != time() for _, ts, _ in rows)
     return {
-        key: (len(who), first[key].hour * 3600 + first[key].minute * 60 + first[key].second)
+        key: (len(who), first[key].hour * 3600 + first[key].minute * 60 + first[key].second if timed else -1)
         for key, who in users.items()
         if total[key[0]] >= floor
     }
@@ -102,7 +103,45 @@ def test_views__are_what_sets_would_count(
     folder = tmp_path_factory.mktemp("logs")
     pieces = [piece for piece in (rows[:cut], rows[cut:]) if piece]
     logs = [write_parquet(folder / f"{number}.parquet", piece) for number, piece in enumerate(pieces)]
-    assert flat(read(logs, floor=floor)[0]) == naive(rows, floor)
+    views, _ = read(logs, floor=floor)
+    assert flat(views) == naive(rows, floor)
+    if views.hours is not None:
+        assert hourly(views) == naive_hours(rows, views.urls.to_pylist())
+
+
+def hourly(views: Views) -> dict[tuple[str, date, int], int]:
+    """Views by page, day and hour."""
+    assert views.hours is not None
+    row = np.repeat(np.arange(len(views.day)), np.diff(views.hours.start))
+    page = np.repeat(np.arange(views.pages), np.diff(views.start))[row]
+    urls = views.urls.to_pylist()
+    columns = (page, views.day[row], views.hours.hour, views.hours.count)
+    return {(urls[a], views.window.day(int(b)), int(c)): int(d) for a, b, c, d in zip(*columns, strict=True)}
+
+
+def naive_hours(rows: list[Row], kept: list[str]) -> dict[tuple[str, date, int], int]:
+    """The same: a user counts in the hour of the day's first request."""
+    first: dict[tuple[str, str, date], datetime] = {}
+    for user, ts, url in rows:
+        first[user, url, ts.date()] = min(ts, first.get((user, url, ts.date()), ts))
+    found: dict[tuple[str, date, int], int] = defaultdict(int)
+    for (_, url, day), ts in first.items():
+        if url in kept:
+            found[url, day, ts.hour] += 1
+    return dict(found)
+
+
+def test_hours__are_there_where_the_log_has_times_and_part_the_days(tmp_path: Path) -> None:
+    """And not where it has dates alone: then the unit is the day, and nothing is said of first views."""
+    views, _ = read([write_parquet(tmp_path / "timed.parquet", some_rows(3000))])
+    assert views.unit == "hour"
+    assert views.hours is not None
+    assert np.array_equal(np.add.reduceat(views.hours.count, views.hours.start[:-1]), views.count)
+    assert views.hours.clock().mean() == pytest.approx(1.0)
+    dates = [(user, START + timedelta(days=(ts - START).days), url) for user, ts, url in some_rows(300)]
+    by_day, _ = read([write_parquet(tmp_path / "dates.parquet", dates)], zone="Europe/Amsterdam")
+    assert (by_day.unit, by_day.hours) == ("day", None)
+    assert (by_day.first == -1).all()
 
 
 def test_views__do_not_depend_on_the_order_or_the_split_of_logs(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from weft.clock import VirtualClock
@@ -43,6 +44,10 @@ def assert_same(one: Views, other: Views) -> None:
     assert one.sites.equals(other.sites)
     for name in ("site", "start", "day", "count", "first"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert one.unit == other.unit
+    if one.hours is not None and other.hours is not None:
+        for name in ("start", "hour", "count"):
+            assert np.array_equal(getattr(one.hours, name), getattr(other.hours, name)), name
 
 
 def test_days__one_by_one_are_the_same_as_all_at_once(tmp_path: Path, logs: list[Path]) -> None:
@@ -107,3 +112,15 @@ def test_days__that_are_not_there_are_no_views(tmp_path: Path, logs: list[Path])
     add_days(tmp_path / "days", logs[:1], READING, clock=NOW)
     with pytest.raises(UsageError, match="no day of the window"):
         views_of_days(tmp_path / "days", Reading(first="2026-05-01"))
+
+
+def test_days__without_hours_make_a_window_of_days(tmp_path: Path, logs: list[Path]) -> None:
+    """One day that an earlier version counted, without hours, and the window is by the day; nothing else moves."""
+    store = tmp_path / "days"
+    add_days(store, logs, READING, clock=NOW)
+    timed = views_of_days(store, READING)
+    old = store / "2026-03-06.parquet"
+    pq.write_table(pq.read_table(old).drop_columns(["hour", "hour_views"]), old)
+    views = views_of_days(store, READING)
+    assert (timed.unit, views.unit) == ("hour", "day")
+    assert np.array_equal(views.count, timed.count)

@@ -16,6 +16,7 @@ from weft.temporal.findings import Findings
 from weft.temporal.output import summarise
 from weft.temporal.reading import Taken
 from weft.temporal.report import report, table_one
+from weft.temporal.sites import SiteRules
 from weft.temporal.views import Curves
 
 NEWS = {20: 90, 21: 30, 22: 5, 30: 1}
@@ -28,7 +29,7 @@ def found() -> Findings:
     """Many news pages and some steady ones."""
     news = [{day: 80, day + 1: 20, day + 4: 2} for day in range(1, 41)]
     urls = [f"http://news.test/{day:02}" for day in range(40)] + [f"http://steady.test/{n:02}" for n in range(25)]
-    return find(views_of(*news, *[STEADY] * 25, urls=urls), TAKEN, Task(), lambda *_: None)
+    return find(views_of(*news, *[STEADY] * 25, urls=urls), TAKEN, Task(sites=SiteRules(least_rate=0)), lambda *_: None)
 
 
 @pytest.fixture(scope="module")

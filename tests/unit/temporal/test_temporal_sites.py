@@ -77,7 +77,7 @@ def _in_order(views: Views, labels: Labels, order: np.ndarray) -> tuple[Views, L
 def test_list__has_no_site_without_a_temporal_page() -> None:
     """A list that is longer than there are such sites stays shorter."""
     views, labels = sites_of(NEWS)
-    ranking = rank_sites(views, labels, SiteRules(top=3, cut=False))
+    ranking = rank_sites(views, labels, SiteRules(top=3, cut=False, least_rate=0))
     assert ranking.seeds() == ["news.example", "mixed.example"]
     assert ranking.listed.tolist() == [True, True, False]
 
@@ -89,8 +89,8 @@ def test_list__ends_where_its_f_measure_is_best(counts: list[tuple[int, int]], t
     if not given_pages:
         return
     views, labels = sites_of(given_pages)
-    whole = rank_sites(views, labels, SiteRules(top=top, cut=False)).seeds()
-    found = rank_sites(views, labels, SiteRules(top=top)).seeds()
+    whole = rank_sites(views, labels, SiteRules(top=top, cut=False, least_rate=0)).seeds()
+    found = rank_sites(views, labels, SiteRules(top=top, least_rate=0)).seeds()
     assert found == whole[: len(found)]
     measured = [evaluate(views, labels.temporal, whole[:length]).f for length in range(1, len(whole) + 1)]
     assert (evaluate(views, labels.temporal, found).f if found else 0.0) == max(measured, default=0.0)
@@ -103,7 +103,7 @@ def test_list__of_a_small_web_is_better_for_its_end() -> None:
     views = world.views()
     labels = classify(views, Rules())
     later = world.truth.filter(pc.field("birth") >= world.recipe.days)
-    by_rule = [rank_sites(views, labels, SiteRules(cut=cut)).seeds() for cut in (False, True)]
+    by_rule = [rank_sites(views, labels, SiteRules(cut=cut, least_rate=0)).seeds() for cut in (False, True)]
     assert len(by_rule[1]) < len(by_rule[0]) < 60
     true = np.asarray(world.truth_of(views)["temporal_by_definition"], np.bool_)
     in_time = [evaluate(views, true, seeds).f for seeds in by_rule]
@@ -130,19 +130,67 @@ def test_f_measure__of_its_list_is_the_best_there_is(sizes: list[tuple[int, int]
     if not made:
         return
     views, labels = sites_of(made)
-    found = rank_sites(views, labels, SiteRules(rank_by="f-measure", top=top)).seeds()
+    found = rank_sites(views, labels, SiteRules(rank_by="f-measure", top=top, least_rate=0)).seeds()
     every = [list(some) for length in range(top + 1) for some in combinations(made, length)]
     best = max(evaluate(views, labels.temporal, some).f for some in every)
     assert evaluate(views, labels.temporal, found).f == pytest.approx(best)
 
 
 def test_half_life__lets_a_site_go_whose_event_is_over() -> None:
-    """Without it a site that was full of news a month ago leads; with it the one that has some now."""
-    views, labels = sites_of({"games.example": (60, 0), "daily.example": (20, 10)}, born={"daily.example": 50})
-    assert rank_sites(views, labels, SiteRules()).names[0].as_py() == "games.example"
-    ranking = rank_sites(views, labels, SiteRules(half_life=3))
+    """Without it, as in the paper, a site that was full of news a month ago leads; by default the one that has some."""
+    views, labels = sites_of({"games.example": (60, 0), "daily.example": (20, 10)}, born={"games.example": 20})
+    assert rank_sites(views, labels, SiteRules(half_life=0)).names[0].as_py() == "games.example"
+    assert rank_sites(views, labels, PAPER).names[0].as_py() == "games.example"
+    ranking = rank_sites(views, labels, SiteRules())
     assert ranking.names[0].as_py() == "daily.example"
     assert ranking.pages.tolist() == [30, 60], "what is shown are pages, not weights"
+
+
+def test_events__are_followed_within_days() -> None:
+    """A site that publishes from day 50 to 65 is listed within three days, and dropped within ten after its event."""
+    recipe = Recipe(seed=302, sites=90, after=25, event_sites=4, event_day=50, event_days=15, event_pages=60)
+    world = make_world(recipe)
+    on: dict[str, list[int]] = {}
+    for day in range(51, 78):
+        views = world.views(since=max(day - 60, 0), days=min(day, 60))
+        for site in rank_sites(views, classify(views, Rules()), SiteRules()).seeds():
+            on.setdefault(site, []).append(day)
+    events = world.sites.table().filter(pc.field("kind") == "event").to_pylist()
+    assert len(events) == 4
+    listed = [on[site["site"]] for site in events]
+    found = [days[0] - site["on"] for days, site in zip(listed, events, strict=True)]
+    dropped = [days[-1] + 1 - site["off"] for days, site in zip(listed, events, strict=True)]
+    assert np.median(found) <= 3
+    assert np.median(dropped) <= 10
+
+
+def test_list__has_no_site_that_publishes_hardly_anything_lately() -> None:
+    """Half a temporal page a day by default, whatever its score; those of long ago hardly count."""
+    views, labels = sites_of(
+        {"busy.example": (20, 0), "slow.example": (4, 0), "over.example": (60, 0)}, {"over.example": 20}
+    )
+    assert rank_sites(views, labels, SiteRules(cut=False)).seeds() == ["busy.example"]
+    assert set(rank_sites(views, labels, SiteRules(cut=False, least_rate=0)).seeds()) == set(views.sites.to_pylist())
+    alike = SiteRules(cut=False, half_life=0)
+    assert set(rank_sites(views, labels, alike).seeds()) == {"over.example"}, "by the whole window 60 are more than 20"
+
+
+def test_list__says_where_it_ends_and_why() -> None:
+    """The lowest score, F by the labels themselves, and the rule that ended it."""
+    views, labels = sites_of(NEWS)
+    by_f = rank_sites(views, labels, SiteRules(least_rate=0)).ending
+    assert (by_f.sites, by_f.rule) == (1, "f-measure")
+    assert by_f.f == pytest.approx(2 * 40 / (50 + 50)), "40 of 50 pages, and 50 temporal ones in all"
+    assert by_f.score == pytest.approx(rank_sites(views, labels, SiteRules(least_rate=0)).score[0])
+    rules = {
+        "top": SiteRules(top=1, cut=False, least_rate=0),
+        "no more": SiteRules(cut=False, least_rate=0),
+        "polls": SiteRules(top=0, least_rate=0, polls_per_day=1.0, delay_hours=10.0),
+    }
+    for rule, each in rules.items():
+        assert rank_sites(views, labels, each).ending.rule == rule
+    nothing = rank_sites(*sites_of({"shop.example": (0, 50)}), SiteRules()).ending
+    assert (nothing.sites, nothing.score, nothing.f) == (0, None, 0.0)
 
 
 def test_hubs__can_be_left_apart() -> None:
@@ -159,7 +207,7 @@ def test_polls__that_the_crawler_has_make_the_list_so_long() -> None:
     views, labels = sites_of({f"s{at:02d}.example": (50 - at, 5) for at in range(40)})
     lengths = []
     for polls in (50.0, 100.0, 400.0):
-        ranking = rank_sites(views, labels, SiteRules(top=0, polls_per_day=polls, delay_hours=2.0))
+        ranking = rank_sites(views, labels, SiteRules(top=0, least_rate=0, polls_per_day=polls, delay_hours=2.0))
         chosen = ranking.listed
         assert ranking.polls[chosen].sum() == pytest.approx(polls)
         assert ranking.polls[~chosen].sum() == 0

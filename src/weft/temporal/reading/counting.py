@@ -6,6 +6,9 @@
    some hundred thousand, and is what makes the last step cheap.
 4. `count(DISTINCT user)` by page and day. Texts are compared as texts: hashes of two similar URLs may be equal.
 
+Where the logs have times, a user's view of a day is of the hour of the first request: hours part a day's views. Logs
+whose times are all midnights (UTC) have days alone.
+
 Days are whole numbers from whole microseconds: to divide doubles would split days at noon.
 """
 
@@ -34,7 +37,7 @@ from weft.temporal.reading.progress import Progress
 from weft.temporal.reading.rows import file_text, scan
 from weft.temporal.reading.times import DAY, SECOND
 from weft.temporal.reading.zones import day_number, day_of, local
-from weft.temporal.views import Views, Window
+from weft.temporal.views import Hours, Views, Window
 from weft.urls import Unusable, site_of
 
 
@@ -45,14 +48,15 @@ class Intake(NamedTuple):
     scratch: Path
     window: Window
     days: tuple[date, ...]  # those in the window that have rows
+    timed: bool  # whether rows have times, and not only days
     taken: Taken
     progress: Progress
 
 
-def gather(db: Database, parts: Sequence[str], reading: Reading, taken: Taken) -> tuple[Window, tuple[date, ...]]:
-    """Bring the rows of all logs together in the view `within`: the window, and which of its days have rows."""
+def gather(db: Database, parts: Sequence[str], reading: Reading, taken: Taken) -> tuple[Window, tuple[date, ...], bool]:
+    """Bring the rows of all logs together in the view `within`: the window, its days with rows; are there times?"""
     db.run(f"CREATE VIEW rows AS {' UNION ALL BY NAME '.join(parts)}")
-    [(earliest, latest)] = db.rows("SELECT min(us), max(us) FROM rows")
+    [(earliest, latest, timed)] = db.rows(f"SELECT min(us), max(us), bool_or(us % {DAY} <> 0) FROM rows")
     if earliest is None:
         raise UsageError("there are no page views in these logs", todo="only GETs of pages that were answered count")
     who = "views" if reading.views else "user"
@@ -69,7 +73,7 @@ def gather(db: Database, parts: Sequence[str], reading: Reading, taken: Taken) -
                 (clock // {DAY} - {start})::SMALLINT AS day, (clock % {DAY} // {SECOND})::INTEGER AS second
             FROM timed WHERE clock >= {start * DAY} AND clock < {stop * DAY} {counted}"""
     )
-    return Window(day_of(start), stop - start), tuple(map(day_of, inside))
+    return Window(day_of(start), stop - start), tuple(map(day_of, inside)), bool(timed) and not reading.views
 
 
 def _window(found: list[int], reading: Reading) -> tuple[int, int]:
@@ -88,20 +92,31 @@ def _window(found: list[int], reading: Reading) -> tuple[int, int]:
 
 
 def count(intake: Intake, reading: Reading) -> None:
-    """Make `pages` (number, URL, requests) and `counted` (page, day, views, first) of all rows in the window."""
-    spelled = _spellings(intake, reading)
-    intake.db.run(
-        f"""CREATE TABLE counted AS
-            SELECT page, day, {_measures(reading)}
-            FROM within JOIN ({spelled}) USING (url) GROUP BY page, day""",
-        intake.progress.stage("counting"),
+    """Make `pages` (number, URL, requests) and `counted` (page, day, views, first) of all rows in the window.
+
+    Where there are times `counted` also has the hours of the day, and the views in each of them, as lists.
+    """
+    rows = f"within JOIN ({_spellings(intake, reading)}) USING (url)"
+    counted = (
+        _by_hour(rows) if intake.timed else f"SELECT page, day, {_measures(reading)} FROM {rows} GROUP BY page, day"
     )
+    intake.db.run(f"CREATE TABLE counted AS {counted}", intake.progress.stage("counting"))
 
 
 def _measures(reading: Reading) -> str:
     if reading.views:
         return "sum(views)::INTEGER AS views, -1 AS first"
-    return "count(DISTINCT user)::INTEGER AS views, min(second) AS first"
+    return "count(DISTINCT user)::INTEGER AS views, -1 AS first"
+
+
+def _by_hour(rows: str) -> str:
+    """The SQL that counts each user of a day once, in the hour of the first request."""
+    users = f"SELECT page, day, min(second) AS second FROM {rows} GROUP BY page, day, user"
+    hours = f"""SELECT page, day, (second // 3600)::UTINYINT AS hour, count(*)::INTEGER AS n, min(second) AS first
+                FROM ({users}) GROUP BY page, day, hour"""
+    return f"""SELECT page, day, sum(n)::INTEGER AS views, min(first)::INTEGER AS first,
+                   list(hour ORDER BY hour) AS hour, list(n ORDER BY hour) AS hour_views
+               FROM ({hours}) GROUP BY page, day"""
 
 
 def _spellings(intake: Intake, reading: Reading) -> str:
@@ -161,7 +176,9 @@ def _name_pages(intake: Intake, spellings: Path, named: Path, canonical: Canonic
 def views_of(db: Database, window: Window, reading: Reading, taken: Taken) -> Views:
     """The pages of `pages` and `counted` that have as many views as the floor asks for, ordered by URL."""
     pages = db.table("SELECT page, url, n FROM pages ORDER BY page")
-    rows = db.table("SELECT page, day, views, first FROM counted ORDER BY page, day")
+    [(timed,)] = db.rows("SELECT count(*) > 0 FROM (DESCRIBE counted) WHERE column_name = 'hour'")
+    parts = ", hour, hour_views" if timed else ""
+    rows = db.table(f"SELECT page, day, views, first{parts} FROM counted ORDER BY page, day")
     page, day, views, first = (rows[name].to_numpy() for name in ("page", "day", "views", "first"))
     assert (pages["page"].to_numpy() == np.arange(pages.num_rows)).all()
     assert (np.diff(page.astype(np.int64) * window.days + day) > 0).all()
@@ -180,12 +197,24 @@ def views_of(db: Database, window: Window, reading: Reading, taken: Taken) -> Vi
         day[inside].astype(np.int16),
         views[inside].astype(np.int32),
         first[inside].astype(np.int32),
+        _hours(rows.filter(pa.array(inside))) if timed else None,
     )
     taken.pages, taken.views = found.pages, int(found.count.sum())
     taken.requests = int(pc.sum(left["n"]).as_py() or 0)
     taken.small_pages -= taken.pages
     taken.small_requests -= taken.requests
     return found
+
+
+def _hours(rows: Any) -> Hours:
+    """The hours of the days of some pages."""
+    hour, views = (pa.array(rows[name].combine_chunks()) for name in ("hour", "hour_views"))
+    many = pc.list_value_length(hour).to_numpy()
+    return Hours(
+        np.concatenate([[0], np.cumsum(many)]).astype(np.int64),
+        hour.flatten().to_numpy().astype(np.int8),
+        views.flatten().to_numpy().astype(np.int32),
+    )
 
 
 def _sites(urls: Any, reading: Reading) -> tuple[Any, NDArray[np.int32]]:

@@ -2,8 +2,9 @@
 
 A view is one user, one page, one day: counts of different days never touch each other, so that they are exact without
 knowing who came on other days. `2026-03-02.parquet` has `url`, `views` and `first` of every page, of those under the
-floor, too, since the floor is one of the whole window. The same day from two batches would count a user twice: a day
-that is there can only be replaced.
+floor, too, since the floor is one of the whole window; where the logs have times also `hour` and `hour_views`, lists of
+the hours of the day. A window has hours if all its days have. The same day from two batches would count a user twice:
+a day that is there can only be replaced.
 
 A file takes its place when it is whole. All days of a folder were read in the same way: zone, parameters and the like
 are in `reading.json`, and logs that are read otherwise are refused.
@@ -20,6 +21,7 @@ from datetime import date
 from pathlib import Path
 
 import msgspec
+import pyarrow.parquet as pq
 
 from weft.clock import Clock
 from weft.disk import rename, replace_file, sync_file, writing
@@ -85,8 +87,10 @@ def views_of_days(store: Path, reading: Reading) -> Views:
         todo = f"there are {found[0]} to {found[-1]}"
         raise UsageError(f"no day of the window from {start} on is there", where=str(store), todo=todo)
     window = Window(start, reading.days) if first is not None else Window(inside[0], (inside[-1] - inside[0]).days + 1)
+    columns = "url, views, first" + (", hour, hour_views" if all(_timed(store, day) for day in inside) else "")
     days = " UNION ALL ".join(
-        f"SELECT {(day - window.first).days}::SMALLINT AS day, * FROM {scan(_file(store, day))}" for day in inside
+        f"SELECT {(day - window.first).days}::SMALLINT AS day, {columns} FROM {scan(_file(store, day))}"
+        for day in inside
     )
     with scratch_folder(store) as folder, Database(folder, reading) as db:
         db.run(
@@ -94,7 +98,7 @@ def views_of_days(store: Path, reading: Reading) -> Views:
                 SELECT (row_number() OVER (ORDER BY url) - 1)::INTEGER AS page, url, n
                 FROM (SELECT url, sum(views)::BIGINT AS n FROM ({days}) GROUP BY url) WHERE n >= {reading.floor}"""
         )
-        db.run(f"CREATE TABLE counted AS SELECT page, day, views, first FROM ({days}) JOIN pages USING (url)")
+        db.run(f"CREATE TABLE counted AS SELECT page, day, {columns[5:]} FROM ({days}) JOIN pages USING (url)")
         return views_of(db, window, reading, Taken())
 
 
@@ -103,11 +107,17 @@ def _write_days(store: Path, intake: Intake) -> None:
         number = (day - intake.window.first).days
         new = intake.scratch / "day.parquet"
         intake.db.run(
-            f"""COPY (SELECT url, views, first FROM counted JOIN pages USING (page) WHERE day = {number} ORDER BY url)
+            f"""COPY (SELECT url, counted.* EXCLUDE (page, day)
+                FROM counted JOIN pages USING (page) WHERE day = {number} ORDER BY url)
                 TO {file_text(new)} (FORMAT parquet, COMPRESSION zstd)"""
         )
         sync_file(new)
         rename(new, _file(store, day))
+
+
+def _timed(store: Path, day: date) -> bool:
+    """Whether a day's file has hours; days that were counted by an earlier version do not."""
+    return "hour" in pq.read_schema(_file(store, day)).names
 
 
 def _file(store: Path, day: date) -> Path:

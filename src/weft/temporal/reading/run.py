@@ -63,8 +63,8 @@ def taking_in(
             parts.append(part)
             tally.add(fates)
         taken = Taken.of(tally, len(logs))
-        window, days = gather(db, parts, reading, taken)
-        yield Intake(db, folder, window, days, taken, progress)
+        window, days, timed = gather(db, parts, reading, taken)
+        yield Intake(db, folder, window, days, timed, taken, progress)
 
 
 def _check_files(logs: Sequence[Path]) -> None:

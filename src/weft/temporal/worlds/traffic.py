@@ -22,8 +22,8 @@ from weft.temporal.worlds.shapes import Reals
 from weft.temporal.worlds.sites import Sites
 
 _PART = 8192  # pages
-_HOURS = np.array([6, 4, 3, 2, 2, 3, 6, 12, 20, 25, 27, 26, 24, 25, 25, 25, 25, 24, 22, 24, 28, 26, 21, 14])
-_CLOCK = np.concatenate([[0.0], np.cumsum(_HOURS) / _HOURS.sum()])  # share of a day's views before each hour
+CLOCK_HOURS = np.array([6, 4, 3, 2, 2, 3, 6, 12, 20, 25, 27, 26, 24, 25, 25, 25, 25, 24, 22, 24, 28, 26, 21, 14])
+_CLOCK = np.concatenate([[0.0], np.cumsum(CLOCK_HOURS) / CLOCK_HOURS.sum()])  # share of a day's views before each hour
 _SITE_NOISE, _PAGE_NOISE, _FRONT_NOISE = 0.1, 0.2, 0.1  # deviations of logarithms, of one day each
 _SPIKES = 0.0055  # a day
 _SPIKE_HEIGHT, _SPIKE_SPREAD = 7.0, 0.6  # in days' views of the page, and the deviation of the logarithm
