@@ -200,7 +200,7 @@ def test_reports__stand_side_by_side(crawled: Path, tmp_path: Path) -> None:
     with inside(crawled, first, second) as caller:
         page = caller.page("/reports")
         check_harmless(page, caller.root)
-        assert f'<td class="number">{found["fetches"]:,}</td><td class="number">77</td>' in page
+        assert f'<td class="number beside">{found["fetches"]:,}</td><td class="number beside">77</td>' in page
         assert "totals.pages" in page
         assert "totals.pages" not in caller.page("/reports", text="fetches")
     with inside(crawled) as caller:
