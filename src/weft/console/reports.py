@@ -63,7 +63,7 @@ def read_report(path: Path) -> Report:
         if len(numbers) >= _MOST:
             break
         numbers[place] = said
-    return Report(str(path), str(values.get("kind", "other")), numbers)
+    return Report(str(Path(*path.parts[-2:])), str(values.get("kind", "other")), numbers)
 
 
 def side_by_side(reports: Sequence[Report], text: str = "") -> dict[str, tuple[list[str], list[Line]]]:
@@ -87,6 +87,8 @@ def _numbers(value: Any, place: str = "", depth: int = 0) -> Iterator[tuple[str,
     """The numbers and short texts in a value, each with its place; lists of plain values are curves, and left out."""
     if isinstance(value, dict) and depth < _DEEPEST:
         for key, each in value.items():
+            if key == "kind":
+                continue  # it is the heading
             yield from _numbers(each, f"{place}.{key}" if place else str(key), depth + 1)
     elif isinstance(value, list) and depth < _DEEPEST:
         for number, each in enumerate(value):
@@ -98,6 +100,6 @@ def _numbers(value: Any, place: str = "", depth: int = 0) -> Iterator[tuple[str,
     elif isinstance(value, int):
         yield place, f"{value:,}"
     elif isinstance(value, float):
-        yield place, f"{value:,.6g}"
+        yield place, f"{value:,.0f}" if abs(value) >= 1e6 else f"{value:,.6g}"
     elif isinstance(value, str) and len(value) < 200:
         yield place, value
