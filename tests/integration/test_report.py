@@ -320,6 +320,7 @@ def test_page__needs_nothing_else_and_says_what_is_not_known(
     figures = looked.tags["figure"]
     if plots.available():
         assert figures >= 12
+        assert "idle" in looked.words  # hatched, beside what was used
     assert looked.tags["figcaption"] == figures == len(re.findall(r'<svg role="img" aria-label="[^"]+"', text))
     assert "viewport" in text
     assert "@media print" in text

@@ -245,10 +245,12 @@ def _show(summary: dict[str, Any], out: Path) -> None:
 
 def _crawls(summary: dict[str, Any]) -> Table:
     """A line for each crawl, the best average first; T* stands with the speed-ups where there are any."""
+    found_all = summary["orderings"].values()
+    bounded = not summary.get("speed_ups") and any("least_time" in each for each in found_all)
+    timed = not summary.get("speed_ups") and not any("repeats" in each for each in found_all)  # else there is no room
     table = Table(box=None, pad_edge=False)
     table.add_column("ordering", no_wrap=True)
-    last = () if summary.get("speed_ups") else ("T*", "CPU s")
-    for title in ("average", "tau", "pages", "time", *last):
+    for title in ("average", "tau", "pages", "time", *(["T*"] * bounded), *(["CPU s"] * timed)):
         table.add_column(title, justify="right")
     for name, found in sorted(summary["orderings"].items(), key=lambda item: -item[1]["average"]):
         bound = f"{value_text(found, 'least_time', 0)} s" if "least_time" in found else "-"
@@ -258,7 +260,8 @@ def _crawls(summary: dict[str, Any]) -> Table:
             value_text(found, "tau", 3),
             f"{found['downloads']:,}",
             f"{value_text(found, 'time', 0)} s",
-            *((bound, f"{found['took']['cpu']:.1f}") if last else ()),
+            *([bound] * bounded),
+            *([f"{found['took']['cpu']:.1f}"] * timed),
         )
     return table
 

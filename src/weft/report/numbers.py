@@ -333,7 +333,7 @@ def _over_time(asked: _Asked) -> dict[str, Any] | None:
         "useful_rate": ((moved_in_all - wasted - overhead) / seconds).tolist(),
         "overhead_rate": (overhead / seconds).tolist(),
         "wasted_rate": (wasted / seconds).tolist(),
-        "downloads_under_way": _under_way(asked, began),
+        "downloads_under_way": _under_way(asked, began, ended),
         "mean_rate": float(moved_in_all.sum()) / (INTERVALS * seconds),
         "peak_rate": peak / seconds,
         "idle_share": 1 - float(moved_in_all.mean()) / peak if peak else None,
@@ -342,13 +342,13 @@ def _over_time(asked: _Asked) -> dict[str, Any] | None:
     }
 
 
-def _under_way(asked: _Asked, began: int) -> list[float]:
+def _under_way(asked: _Asked, began: int, ended: int) -> list[float]:
     """How many downloads there were at a time, the mean of each interval."""
     from weft.sim.usage import levels
 
     times = asked.arrays("select began, ended from fetched where ended > began")
     begins, ends = ((times[name] - began) / 1e6 for name in ("began", "ended"))
-    found: list[float] = levels(begins, ends, points=INTERVALS)[1].tolist()
+    found: list[float] = levels(begins, ends, points=INTERVALS, until=(ended - began) / 1e6)[1].tolist()
     return found
 
 

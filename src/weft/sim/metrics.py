@@ -1,6 +1,6 @@
 """How good an order is. In: the pages in the order of their download, the times, PageRank by page. Out: the measures.
 
-The measures are those of Castillo et al. 2004 (cumulative PageRank, active robots, wasted bandwidth) and of
+The measures are those of Castillo et al. 2004 (cumulative PageRank, T*, wasted bandwidth) and of
 Baeza-Yates et al. 2005, section 5 (average cumulative PageRank, Kendall's tau, search length). `order` has every page
 at most once and may leave pages out; `scores` has all pages of the graph and sums to 1.
 

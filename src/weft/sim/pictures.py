@@ -43,9 +43,9 @@ def _some(ranked: Sequence[Measured]) -> tuple[Sequence[Measured], str]:
     """As many as can be told apart, those on the widest link before others; and what is said of the others."""
     if len(ranked) <= _MOST_LINES:
         return ranked, ""
-    widest = max(each.terms[1] for each in ranked)
-    some = [each for each in ranked if each.terms[1] == widest] or list(ranked)
-    some = some[:_MOST_LINES]
+    simulated = [each for each in ranked if "connections" in each.measures["parameters"]]
+    widest = max((each.terms[1] for each in simulated), default=math.inf)
+    some = [each for each in ranked if each not in simulated or each.terms[1] == widest][:_MOST_LINES]
     return some, f" {len(ranked) - len(some)} more crawls are in curves.parquet; those on the widest link are drawn."
 
 
@@ -114,7 +114,7 @@ def _active(busy: Sequence[Measured], left: str) -> Figure:
 def _bandwidth(linked: Sequence[Measured]) -> Figure:
     """P0's figure 2, and its figure 1 as an outline."""
     drawn = linked[:_MOST_PANELS]
-    more = f" {len(linked) - len(drawn)} more crawls are not drawn." if len(linked) > len(drawn) else ""
+    more = f" {len(linked) - len(drawn)} more crawls are in usage.parquet." if len(linked) > len(drawn) else ""
     caption = (
         "Bandwidth over time: used, and wasted because sites are slow or have to be left alone (P0, figure 2); inside "
         f"the dotted line the same bytes if the link were in use all the time, for T* (P0, figure 1).{more}"

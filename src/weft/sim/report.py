@@ -2,6 +2,7 @@
 
     summary.json           every measure of every ordering, its parameters, and what it took
     curves.parquet         cumulative PageRank after some 1,000 steps
+    usage.parquet          robots at work and bytes a second over time, means of 200 intervals
     index.html             tables and figures in one page that needs no other file
     plots/*.{svg,png,csv}  the same figures, and the numbers they were drawn from
     orders.parquet         every page of every order with its time (only when asked for)
@@ -49,6 +50,16 @@ CURVES = pa.schema(
 )
 
 
+USAGE = pa.schema(
+    [
+        pa.field("ordering", pa.string(), nullable=False),
+        pa.field("time", pa.float64(), nullable=False, metadata={"doc": "the middle of the interval, seconds"}),
+        pa.field("robots", pa.float64(), nullable=False, metadata={"doc": "robots at work"}),
+        pa.field("used", pa.float64(), metadata={"doc": "bytes a second that came, where pages have sizes"}),
+    ]
+)
+
+
 def write_report(
     results: Iterable[Simulated],
     scores: NDArray[np.float64],
@@ -70,6 +81,7 @@ def write_report(
         kept = _keep(results, scores, np.asarray(stored_ids), folder, order_out=order_out)
         with writing(folder):
             pq.write_table(_curves(kept), folder / "curves.parquet", compression="zstd")
+            pq.write_table(_usage(kept), folder / "usage.parquet", compression="zstd")
         warnings = [str(each) for each in about.get("warnings", ())]
         if not plots.available():
             warnings.append("There are no figures: they need matplotlib (pip install 'weft[plots]').")
@@ -95,7 +107,7 @@ def check_replaceable(out: Path) -> None:
     disk.check_replaceable(out, "report", is_one=_is_report, is_ours=lambda name: _OURS.fullmatch(name) is not None)
 
 
-_OURS = re.compile(r"summary\.json|curves\.parquet|orders\.parquet|order\..*\.txt|index\.html|plots")
+_OURS = re.compile(r"summary\.json|curves\.parquet|usage\.parquet|orders\.parquet|order\..*\.txt|index\.html|plots")
 
 
 def _is_report(folder: Path) -> bool:
@@ -179,6 +191,23 @@ def _curves(kept: Sequence[Measured]) -> pa.Table:
     }
     names = [each.name for each in kept for _ in each.curve.pages]
     return pa.Table.from_pydict({"ordering": names, **columns}, schema=CURVES)
+
+
+def _usage(kept: Sequence[Measured]) -> pa.Table:
+    """What robots and link did in all crawls, one below the other."""
+    tables = [
+        pa.Table.from_pydict(
+            {
+                "ordering": [each.name] * len(each.usage.time),
+                "time": each.usage.time,
+                "robots": each.usage.robots,
+                "used": [None] * len(each.usage.time) if each.usage.used is None else each.usage.used,
+            },
+            schema=USAGE,
+        )
+        for each in kept
+    ]
+    return pa.concat_tables(tables) if tables else USAGE.empty_table()
 
 
 def _summary(

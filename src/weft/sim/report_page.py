@@ -20,7 +20,7 @@ def made_page(
     """The whole page; `drawn` has the SVG of each figure."""
     table = summary.get("speed_ups", ())
     what = "crawls" if len({each.ordering for each in ranked}) < len(ranked) else "orderings"
-    lead = f"{len(ranked)} {what} on a graph of {summary['pages']:,} pages"
+    lead = f"{len(ranked)} {what if len(ranked) != 1 else what[:-1]} on a graph of {summary['pages']:,} pages"
     page = Page(str(summary["about"].get("title", "Simulated crawls")), f"{lead}{_sorted(table)}.")
     page.warnings(summary["warnings"])
     if table:

@@ -75,7 +75,9 @@ class Conditions(LinkWeights):
     rerank: int = setting(100_000, "pages between two computations of PageRank, for batch and partial (K)", at_least=1)
     rerank_delay: int = setting(0, "downloads from a computation's begin to its effect (d)", at_least=0)
     iterations: int = setting(2, "iterations of each of these computations", at_least=1)
-    most_pages: int = setting(0, "pages after which to stop; 0: none", at_least=0)
+    most_pages: int = setting(
+        0, "pages after which to stop; of crawls that are compared, the pages nearest to the seeds; 0: all", at_least=0
+    )
     seed: int = setting(1, "number that decides about everything that is left to chance", at_least=0)
 
     def check(self) -> None:

@@ -28,15 +28,21 @@ POINTS = 200  # more would draw noise
 
 
 def levels(
-    began: Floats, ended: Floats, weight: NDArray[Any] | None = None, *, most: float = math.inf, points: int = POINTS
+    began: Floats,
+    ended: Floats,
+    weight: NDArray[Any] | None = None,
+    *,
+    most: float = math.inf,
+    points: int = POINTS,
+    until: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """How much is under way, from 0 to the last end: the middles of as many equal intervals as points, and the mean in
-    each. Everything counts 1, or has a weight; together they are never more than `most`.
+    """How much is under way, from 0 to the last end, or until another moment: the middles of as many equal intervals as
+    points, and the mean in each. Everything counts 1, or has a weight; together they are never more than `most`.
 
     Means and not single instants, which would mislead where downloads take equally long.
     """
-    end = float(ended.max()) if len(ended) else 0.0
-    if end <= 0.0:
+    end = until if until is not None else float(ended.max(initial=0.0))
+    if end <= 0.0 or not len(began):
         return np.zeros(points), np.zeros(points)
     weight = np.ones(len(began)) if weight is None else weight
     moments = np.concatenate([began, ended])

@@ -123,7 +123,7 @@ def test_report__orders_only_when_asked_for(tmp_path: Path) -> None:
     """They are by far the largest files."""
     written(tmp_path / "out", order_out=False)
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"summary.json", "curves.parquet", "index.html", "plots"}
+    assert names == {"summary.json", "curves.parquet", "usage.parquet", "index.html", "plots"}
 
 
 def test_report__page_stands_alone(tmp_path: Path) -> None:
@@ -156,6 +156,11 @@ def test_report__every_figure_has_its_files_beside_it(tmp_path: Path) -> None:
     used = [float(row.split(",")[2]) for row in rows if row.startswith("used,")]
     assert np.mean(used) == pytest.approx(0.5)
     assert sum(row.startswith("wasted,") for row in rows) == len(used)
+    usage = pq.read_table(tmp_path / "out" / "usage.parquet").to_pydict()
+    assert usage["ordering"] == ["opic"] * 200 + ["breadth-first"] * 200
+    assert usage["used"][:200] == [None] * 200
+    assert [each / 1_000 for each in usage["used"][200:]] == pytest.approx(used)
+    assert usage["robots"] == pytest.approx([1.0] * 400)
 
 
 def test_report__repeats_have_intervals(tmp_path: Path) -> None:
@@ -190,6 +195,22 @@ def test_report__speed_ups_stand_first_with_the_bound(tmp_path: Path) -> None:
     assert text.index("Speed-ups</h2>") < text.index("Crawls</h2>")
     assert '<td>1 kB/s</td><td class="number">2 s</td><td class="number">1.0</td><td class="number">4 s</td>' in text
     assert (tmp_path / "out" / "plots" / "speed-ups.csv").exists()
+
+
+def test_report__draws_as_many_lines_as_can_be_told_apart(tmp_path: Path) -> None:
+    """Those on the widest link and a crawl that was laid over them; the numbers of all are in the columns."""
+    live = replace(simulated("crawl-first"), parameters={"crawl": "first"})
+    results = [
+        replace(simulated("opic", bandwidth=link, connections=r), label=f"opic,r={r},{link:g}")
+        for r in range(1, 9)
+        for link in (1_000.0, 500.0)
+    ]
+    write_report([live, *results], SCORES, IDS, tmp_path / "out", order_out=False, about={}, same_pages=True)
+    rows = (tmp_path / "out" / "plots" / "pagerank-by-pages.csv").read_text().splitlines()[1:]
+    drawn = {row.rpartition(",")[0].rpartition(",")[0].strip('"') for row in rows}
+    assert drawn == {"optimal", "crawl-first", *(f"opic,r={r},1000" for r in range(1, 9))}
+    curves = pq.read_table(tmp_path / "out" / "curves.parquet").to_pydict()
+    assert len(set(curves["ordering"])) == 17
 
 
 def test_report__is_the_same_when_written_again(tmp_path: Path) -> None:

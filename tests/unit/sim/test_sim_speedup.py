@@ -206,6 +206,7 @@ def test_levels__are_bounded_together() -> None:
     """Two that would be more than the link share it."""
     began, ended, speed = np.array([0.0, 0.0]), np.array([1.0, 2.0]), np.array([70.0, 70.0])
     assert levels(began, ended, speed, most=100.0, points=2)[1].tolist() == [100.0, 70.0]
+    assert levels(began, ended, points=2, until=4.0)[1].tolist() == [1.5, 0.0]
 
 
 # Servers that close connections (P0, section 4.2).
