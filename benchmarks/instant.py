@@ -61,7 +61,7 @@ class Never:
     name = "never"
     kind: Kind = "periodic"
 
-    def frequency(self, pages: Pages, price: Price) -> Numbers:
+    def frequency(self, pages: Pages, price: Price) -> Numbers:  # noqa: ARG002  a policy has a price
         """Not at all."""
         return np.zeros(len(pages.rate))
 
