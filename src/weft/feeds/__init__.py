@@ -2,8 +2,8 @@
 
 A feed tells of new pages before anybody links to them: where they are, when they were published, what they are called.
 It is read as it comes: without its end, with ampersands that nobody escaped, in another charset than it says, with
-dates in any of the usual ways. No XML parser: nothing that a feed declares is expanded, and time and memory are bounded by
-its length. Where feeds are found, and whether their word is worth anything, is not decided here (`revisit.hints`).
+dates in any of the usual ways. No XML parser: nothing that a feed declares is expanded, and time and memory are bounded
+by its length. Where feeds are found, and whether their word is worth anything, is not decided here (`revisit.hints`).
 """
 
 from __future__ import annotations
