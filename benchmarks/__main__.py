@@ -23,6 +23,7 @@ from benchmarks import (
     changing,
     crawlers,
     duphosts,
+    feeds,
     focus,
     frontier,
     frontier_memory,
@@ -33,6 +34,7 @@ from benchmarks import (
     intervals,
     judged,
     language,
+    learning,
     million,
     modern,
     near_duplicates,
@@ -198,6 +200,16 @@ PARTS = {
         "when to come again: policies against the optimum for known rates, rates from nothing, hubs, a plan's cost",
         revisit.run,
         revisit.show,
+    ),
+    "learning": Part(
+        "rates learned from nothing: freshness and age of plans after so many fetches a page, beside what can be known",
+        learning.run,
+        learning.show,
+    ),
+    "feeds": Part(
+        "feeds read by us and by fastfeedparser, broken ones included: entries and milliseconds",
+        feeds.run,
+        feeds.show,
     ),
     "intervals": Part(
         "50,000 sites with least and most intervals, 10 million pages, half a year: who is on time, at what cost",

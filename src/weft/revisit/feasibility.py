@@ -26,19 +26,20 @@ class Wishes(NamedTuple):
     budget: float  # fetches a day that there are
     sites: NDArray[np.int64]  # those that cannot bear what is asked of them, the worst first
     stretch: Numbers  # by these: how many times as long as wished their intervals become
+    bearable: float  # what is asked for, of each site no more than it can bear
 
     @property
     def met(self) -> bool:
         """Can all pages be on time?"""
-        return self.asked <= self.budget and not len(self.sites)
+        return self.bearable <= self.budget and not len(self.sites)
 
     def warnings(self, names: list[str] | None = None) -> list[str]:
         """The same for people; some sites by name, or by number."""
         found = []
-        if self.asked > self.budget:
+        if self.bearable > self.budget:
             found.append(
-                f"The longest intervals ask for {self.asked:,.0f} fetches a day, and there are {self.budget:,.0f}: "
-                f"they become {self.asked / self.budget:.2f} times as long."
+                f"The longest intervals ask for {self.bearable:,.0f} fetches a day, and there are {self.budget:,.0f}: "
+                f"they become {self.bearable / self.budget:.2f} times as long."
             )
         if len(self.sites):
             worst = [names[at] if names else f"site {at}" for at in self.sites[:5].tolist()]
@@ -61,4 +62,5 @@ def examine(bounds: Bounds, capacity: Capacity, budget: float) -> Wishes:
     stretch = asked / capacity.most
     over = np.flatnonzero(stretch > 1)
     over = over[np.argsort(-stretch[over], kind="stable")]
-    return Wishes(float(bounds.asked.sum()), budget, over, stretch[over])
+    bearable = float(np.minimum(asked, capacity.most).sum())
+    return Wishes(float(bounds.asked.sum()), budget, over, stretch[over], bearable)

@@ -1,11 +1,15 @@
 """What neighbours say of a page (empirical Bayes). In: evidence, and the groups of pages. Out: a `Prior` for each page.
 
 Pages of one pattern change alike, pages of a folder almost so, and those of a site more than any two of the web. The
-mean of a group is that of what its pages say, each of which counts for no more than a page can, however long it was
-watched; and as if a few changes more (`PSEUDO`) had been seen, at the rate of the group around it: a group that was
-hardly watched is like that. How alike pages of a group are, the shape, is one number for all: the likeliest one for a
-gamma distribution, of what the pages' posteriors say. Since estimates depend on priors and priors on them, both are
-computed in turn until they stand still (EM), from wherever they stood the last time.
+mean of a group is that of its pages' estimates, of those that were fetched twice, held towards the group around it as
+if a page like that were in it (`PSEUDO`); logarithms are held, since groups differ by factors. How alike pages of a
+group are, the shape, is one number for all: the likeliest one for a gamma distribution, of what the pages' posteriors
+say. Since estimates depend on priors and priors on them, both are computed in turn until they stand still (EM), from
+wherever they stood the last time.
+
+A page that had changed whenever it was looked at says only that it changes often. Its estimate counts like any other's:
+to weigh pages by the days in which they did not change left such pages out, and held whole sites of them far too low,
+which cost age most (docs/freshness.md).
 """
 
 from __future__ import annotations
@@ -21,11 +25,10 @@ from weft.revisit.contract import Numbers
 from weft.revisit.evidence import Evidence
 from weft.revisit.rates import Prior, Rates, estimate
 
-PSEUDO = 2.0  # changes, in the time that they take in the group around, added to each group
+PSEUDO = 1.0  # pages like those of the group around, added to each group
 FIRST_GUESS = 0.05  # changes a day, before anything was seen: a page changes every three weeks
 _LEAST_SHAPE, _MOST_SHAPE = 0.05, 50.0
 _ROUNDS = 20
-_FIRST = 0.1  # changes that the first guess is worth
 _STILL = 0.01  # a shape that moves by less has settled
 
 Groups = NDArray[Any]
@@ -47,9 +50,10 @@ class Priors:
         begun = np.full(len(evidence), self.mean) if self._before is None else self._before
         prior = Prior(begun, self.shape)
         rates = estimate(evidence, prior)
+        seen = (evidence.quiet > 0) | (evidence.changes > 0)
         for _ in range(_ROUNDS):
             before = self.shape
-            means = self._means(evidence, prior, rates)
+            means = self._means(rates, seen)
             moved = float(np.abs(means / prior.mean - 1).max(initial=0.0))
             prior = Prior(means, self.shape)
             rates = estimate(evidence, prior)
@@ -59,23 +63,23 @@ class Priors:
         self._before = prior.mean
         return prior, rates
 
-    def _means(self, evidence: Evidence, prior: Prior, rates: Rates) -> Numbers:
-        """The mean of each page's nearest group, held towards those around.
-
-        A page's estimate is its prior's mean in one part and its own in the other, and the mean of a group is that of
-        what its pages say themselves; the mean of the estimates would be the same in the end, but is slow to move.
-        """
-        quiet = np.asarray(evidence.quiet, np.float64)
-        lasting = self.shape / prior.mean  # days of evidence that the prior is worth
-        days = quiet * lasting / (lasting + quiet)
-        changes = np.maximum(rates.mean * lasting - self.shape * lasting / (lasting + quiet), 0.0)
-        self.mean = float((_FIRST + changes.sum()) / (_FIRST / self.mean + days.sum()))
-        found = np.full(len(days), self.mean)
-        for group in self._levels:
-            around = np.bincount(group, found) / np.maximum(np.bincount(group), 1)
-            counted = self._pseudo + np.bincount(group, changes)
-            found = (counted / (self._pseudo / np.maximum(around, 1e-300) + np.bincount(group, days)))[group]
-        return found
+    def _means(self, rates: Rates, seen: NDArray[np.bool_]) -> Numbers:
+        """The mean of each page's nearest group, held towards those around; by the pages that something is known of."""
+        found = np.full(len(seen), np.log(self.mean))
+        if not seen.any():
+            return np.exp(found)
+        for level, group in enumerate(self._levels):
+            many = np.bincount(group)
+            pages = np.bincount(group[seen], minlength=len(many))
+            total = np.bincount(group[seen], rates.mean[seen], len(many))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                own = np.where(pages > 0, np.log(total / pages), 0.0)
+            if not level:
+                self.mean = float(np.exp(own[pages > 0].mean()))
+                found = np.full(len(seen), np.log(self.mean))
+            around = np.bincount(group, found) / np.maximum(many, 1)
+            found = ((pages * own + self._pseudo * around) / (pages + self._pseudo))[group]
+        return np.exp(found)
 
 
 def _likeliest_shape(rates: Rates, prior: Prior) -> float:

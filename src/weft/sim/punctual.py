@@ -1,7 +1,8 @@
 """Is everybody on time? In: a plan, the intervals that were wished for, what sites and the crawl can do. Out: `Kept`.
 
 For plans that are far larger than what `continuous` plays in detail: pages are fetched day by day when the plan has
-them due, the longest overdue first, no more of a site than it can bear and no more in all than there is. 8 bytes a page.
+them due, the longest overdue first, no more of a site than it can bear and no more in all than there is. It takes 8
+bytes a page.
 A page is late when its time since the fetch before passes its most interval; what is wished and cannot be done is late
 by plan, and `revisit.feasibility` has said so before.
 
