@@ -140,10 +140,8 @@ def _json(text: str, base: str) -> Feed:
         whole = {"version": "jsonfeed.org" if "jsonfeed.org" in text[:1000] else "", "items": list(_salvaged(text))}
     if not isinstance(whole, dict) or "jsonfeed.org" not in str(whole.get("version", "")):
         return Feed("none", (), "")
-    items = whole.get("items")
-    hubs = whole.get("hubs")
-    hub = next((str(each.get("url", "")) for each in hubs if isinstance(each, dict)), "") if _is_list(hubs) else ""
-    return Feed("json", _unique(_json_entry(item, base) for item in _some(items)), _absolute(hub, base))
+    hub = next((str(each.get("url", "")) for each in _some(whole.get("hubs"))), "")
+    return Feed("json", _unique(_json_entry(item, base) for item in _some(whole.get("items"))), _absolute(hub, base))
 
 
 def _json_entry(item: dict[str, Any], base: str) -> Entry:
@@ -154,10 +152,6 @@ def _json_entry(item: dict[str, Any], base: str) -> Entry:
 
 def _some(items: object) -> Iterator[dict[str, Any]]:
     yield from (item for item in (items[:MOST] if isinstance(items, list) else ()) if isinstance(item, dict))
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
 
 
 def _salvaged(text: str) -> Iterator[Any]:

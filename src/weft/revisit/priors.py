@@ -67,7 +67,7 @@ class Priors:
         """The mean of each page's nearest group, held towards those around; by the pages that something is known of."""
         found = np.full(len(seen), np.log(self.mean))
         if not seen.any():
-            return np.exp(found)
+            return np.asarray(np.exp(found))
         for level, group in enumerate(self._levels):
             many = np.bincount(group)
             pages = np.bincount(group[seen], minlength=len(many))
@@ -79,7 +79,7 @@ class Priors:
                 found = np.full(len(seen), np.log(self.mean))
             around = np.bincount(group, found) / np.maximum(many, 1)
             found = ((pages * own + self._pseudo * around) / (pages + self._pseudo))[group]
-        return np.exp(found)
+        return np.asarray(np.exp(found))
 
 
 def _likeliest_shape(rates: Rates, prior: Prior) -> float:
