@@ -51,7 +51,7 @@ check: $(READY)  ## Lint, types, import layers.
 	@$(BIN)/lint-imports
 
 test: setup $(PYWB)/.ready  ## Run all tests, and say which were the slowest; `make -j2 test` sets up in less time.
-	@$(BIN)/python -m pytest -n 4 --dist loadgroup --durations=20
+	@$(BIN)/python -m pytest -n 6 --dist loadgroup --durations=20
 
 bench: setup $(BENCH)  ## Compare with the bare loop and with Scrapy; PARTS="workers modern frontier", or all; PARTS=against REV=…
 	@$(BIN)/python -m benchmarks $(PARTS)

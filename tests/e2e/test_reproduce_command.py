@@ -30,14 +30,17 @@ def test_reproduce__writes_a_whole_report(tmp_path: Path) -> None:
     assert all(len(each["ours"]) == 2 and each["verdict"] for each in values["values"])
     assert values["notes"] == ["No real graphs were given (--data)."]
     page = (out / "index.html").read_text()
-    assert page.count("<figure") == 11
-    assert len(list((out / "figures").glob("*.svg"))) == 11
+    assert page.count("<figure") == 13
+    figures = out / "figures"
+    drawn, dotted, data = ({path.stem for path in figures.glob(f"*.{kind}")} for kind in ("svg", "png", "csv"))
+    assert len(drawn) == 13
+    assert drawn == dotted == data
     docs = tmp_path / "docs"
     docs.mkdir()
     write_docs(values, docs)
     text = (docs / "reproduction.md").read_text()
     linked = re.findall(r"\]\((figures/[^)]+)\)", text)
-    assert len(linked) == 11
+    assert len(linked) == 13
     assert all((docs / name).exists() for name in linked)
     json.dumps(values, allow_nan=False)
 
