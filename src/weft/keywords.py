@@ -90,9 +90,11 @@ class Keywords(TypedDict, total=False):
     max_site_pages: int
     """Pages of one site."""
     max_site_bytes: int
-    """Bytes that one site may send, after which it is left alone; 0: any number."""
+    """Bytes that one site may send, after which it is left alone; 0: any number. A higher one lets in what is found
+    from then on."""
     max_site_time: float
-    """Seconds that downloads from one site may take together, after which it is left alone; 0: any number."""
+    """Seconds that downloads from one site may take together, after which it is left alone; 0: any number. A longer
+    one lets in what is found from then on."""
     max_page_sites: int
     """New sites that one page may lead to."""
     max_domain_sites: int

@@ -98,11 +98,16 @@ class Selection:
     max_url: int = setting(2000, "characters of a URL", at_least=1)
     max_site_pages: int = setting(25_000, "pages of one site", at_least=1, at_most=MOST_SITE_PAGES)
     max_site_bytes: int = setting(
-        0, "bytes that one site may send, after which it is left alone; 0: any number", at_least=0, unit="bytes"
+        0,
+        "bytes that one site may send, after which it is left alone; 0: any number. A higher one lets in what is found "
+        "from then on",
+        at_least=0,
+        unit="bytes",
     )
     max_site_time: float = setting(
         0.0,
-        "seconds that downloads from one site may take together, after which it is left alone; 0: any number",
+        "seconds that downloads from one site may take together, after which it is left alone; 0: any number. A longer "
+        "one lets in what is found from then on",
         at_least=0,
         unit="seconds",
     )

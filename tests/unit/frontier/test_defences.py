@@ -8,6 +8,7 @@ import pytest
 from tests.costs import check_linear
 from tests.unit.frontier.conftest import Make
 
+from weft.config import Settings
 from weft.engine.gate import ADDRESS, Gate, Identity
 from weft.frontier.local.apologies import words_of
 from weft.frontier.local.frontier import LocalFrontier
@@ -15,9 +16,10 @@ from weft.frontier.local.site import Site
 from weft.frontier.local.wildcards import Wildcards
 from weft.frontier.overrides import Overrides, SiteSettings
 from weft.frontier.rules import TURN, Waiting, first_refusal
-from weft.frontier.scope import Scope, Selection, limits_complaint
+from weft.frontier.scope import Scope, Selection, changes, limits_complaint
 from weft.frontier.traps import absurd_url, family_of
 from weft.model import Kind, PageNumber, Parsed, Reason, Turn, UrlId
+from weft.widening import Rules, _admits_more
 
 SAID = b"<html><h1>Sorry, there is no %b</h1><p>Try the search, or begin at our home page again.</p></html>"
 
@@ -103,6 +105,15 @@ def test_site__has_so_many_bytes_and_so_much_time(
     again = Site(site.number, site.name, site.settings)
     again.remember(site.memory(0.0, 0.0), 0.0, 0.0)
     assert frontier.refusal(again, "http://a.example/1") is reason
+
+
+@pytest.mark.parametrize(("was", "now"), [(1_000, 500), (500, 1_000), (500, 0)])
+def test_site__with_another_limit_of_bytes_or_time_makes_no_crawl_wider(was: int, now: int) -> None:
+    """What it refused stays refused, so that nobody is told that something comes in again."""
+    for name in ("max_site_bytes", "max_site_time"):
+        settings = [Settings().with_values({name: each}, where="a test") for each in (was, now)]
+        before, after = map(Rules.of, settings)
+        assert not _admits_more(changes(before.selection, after.selection), before, after)
 
 
 def test_apology__is_asked_for_when_pages_look_the_same_and_known_by_its_words(make: Make) -> None:
