@@ -114,6 +114,7 @@ class _Slot:
         "started",
         "started_wall",
         "stopped",
+        "verifies",
     )
 
     def __init__(self, curl: Any, sockets: set[int], on_gone: Callable[[int], None], room: Room) -> None:
@@ -128,6 +129,7 @@ class _Slot:
         self.headers: list[str] = []
         self.sent = b""  # the request as far as these headers make it
         self.is_new = self.is_last = False
+        self.verifies: bool | None = None  # certificates
         self.posts = False  # libcurl was told to send a body
         self.hears = False  # libcurl tells us, and not the list alone, of header lines
         self.added = False  # to libcurl's multi handle: without it, pycurl cannot tell us that a socket is closed
@@ -419,8 +421,10 @@ class Transport:
         if connection.address:
             literal = f"[{connection.address}]" if ":" in connection.address else connection.address
             curl.setopt(pycurl.CONNECT_TO, [f"::{literal}:{connection.port}"])
-        curl.setopt(pycurl.SSL_VERIFYPEER, connection.verify)
-        curl.setopt(pycurl.SSL_VERIFYHOST, 2 if connection.verify else 0)
+        if slot.verifies is not connection.verify:
+            slot.verifies = connection.verify
+            curl.setopt(pycurl.SSL_VERIFYPEER, connection.verify)
+            curl.setopt(pycurl.SSL_VERIFYHOST, 2 if connection.verify else 0)
 
     def _is_forwarded(self, request: Request) -> bool:
         """Does a proxy send this request on? Then its connection is not the visit's own."""

@@ -374,7 +374,7 @@ class Scope:
         """Which sign of a trap a URL has, if it has one."""
         if repeats(url, self._most_repeats):
             return Reason.REPEATS
-        if ("20" in url or "21" in url) and is_after(url, self._last_year):
+        if is_after(url, self._last_year):
             return Reason.CALENDAR
         return None
 

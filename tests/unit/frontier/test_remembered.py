@@ -55,7 +55,7 @@ def on_page(*texts: str) -> PageLinks:
 def learn(links: Remembered, *texts: str, at: tuple[str, str, str, str] = SITE, kind: int = Kind.A) -> None:
     """Have links remembered, each with a number of its own."""
     _, unknown = links.look_up(made(*texts, kind=kind), *at)
-    links.remember({each.key: each.place + 1 for each in unknown})
+    links.remember({key: place + 1 for place, key, _, _ in unknown})
 
 
 @pytest.mark.parametrize("form", [made, on_page])
@@ -66,7 +66,10 @@ def test_links__are_known_again_in_whatever_form_a_page_has_them(form: object) -
     on = form(*WRITTEN, "/new", "ünew", "#top", "/a")  # type: ignore[operator]
     found, unknown = links.look_up(on, *SITE)
     assert found == [*range(1, len(WRITTEN) + 1), 0, 0, 0, 1]
-    assert [(each.place, each.written) for each in unknown] == [(len(WRITTEN), "/new"), (len(WRITTEN) + 1, "ünew")]
+    assert [(place, written) for place, _, written, _ in unknown] == [
+        (len(WRITTEN), "/new"),
+        (len(WRITTEN) + 1, "ünew"),
+    ]
     assert list(on) == made(*WRITTEN, "/new", "ünew", "#top", "/a")
 
 
@@ -105,7 +108,7 @@ def test_links__that_lead_nowhere_are_known_too() -> None:
     """They are not resolved again."""
     links = Remembered(SECRET, shared=True, ranked=False)
     _, unknown = links.look_up(made("mailto:a@b.example"), *SITE)
-    links.remember({unknown[0].key: 0})
+    links.remember({unknown[0][1]: 0})
     assert links.look_up(made("mailto:a@b.example"), *SITE) == ([0], [])
 
 
@@ -114,7 +117,7 @@ def test_keys_of_urls__come_back_with_their_ids_where_pages_are_ranked() -> None
     links = Remembered(SECRET, shared=True, ranked=True)
     targets = [(1 << 63 | number) << ID_BITS | 1 << 63 | number for number in range(len(WRITTEN))]
     _, unknown = links.look_up(on_page(*WRITTEN), *SITE)
-    links.remember({each.key: targets[each.place] for each in unknown})
+    links.remember({key: targets[place] for place, key, _, _ in unknown})
     assert links.look_up(on_page(*WRITTEN), *SITE) == (targets, [])
 
 
@@ -122,7 +125,7 @@ def test_links__that_are_very_long_are_never_remembered() -> None:
     """Others beside them are."""
     links = Remembered(SECRET, shared=True, ranked=False)
     _, unknown = links.look_up(on_page("/" + 70_000 * "a", "/b"), *SITE)
-    assert [each.key != 0 for each in unknown] == [False, True]
+    assert [key != 0 for _, key, _, _ in unknown] == [False, True]
 
 
 def test_links__take_the_place_of_the_oldest_where_there_is_no_room() -> None:
@@ -131,7 +134,7 @@ def test_links__take_the_place_of_the_oldest_where_there_is_no_room() -> None:
     texts = [f"/{number}" for number in range(3000)]
     for begin in range(0, 3000, 10):
         _, unknown = links.look_up(on_page(*texts[begin : begin + 10]), *SITE)
-        links.remember({each.key: (begin + each.place + 1) << ID_BITS | begin + each.place + 1 for each in unknown})
+        links.remember({key: (begin + at + 1) << ID_BITS | begin + at + 1 for at, key, _, _ in unknown})
     found, unknown = links.look_up(on_page(*texts), *SITE)
     known = [place for place, target in enumerate(found) if target]
     assert all(found[place] == (place + 1) << ID_BITS | place + 1 for place in known)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from time import gmtime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.costs import check_linear
 
 from weft.frontier.rules import FOUND, TURN, Waiting, candidate, first_refusal
@@ -32,6 +34,14 @@ from weft.urls import site_of
 def test_repeats__of_a_folder_or_a_parameter(url: str, *, found: bool) -> None:
     """More than three times is more than people write."""
     assert repeats(url, 3) is found
+
+
+@given(st.lists(st.sampled_from(["a", "b", "ab", "a.html", ""]), max_size=12), st.integers(1, 4))
+def test_repeats__are_found_as_if_each_segment_were_counted(segments: list[str], most: int) -> None:
+    """What is looked at first only spares the counting."""
+    last = [each for each in segments[-2:] if each]
+    counted = len(segments) > 1 and any(segments.count(each) > most for each in last)
+    assert repeats("http://h.example/" + "/".join(segments), most) is counted
 
 
 @pytest.mark.parametrize(

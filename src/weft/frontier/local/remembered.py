@@ -32,15 +32,10 @@ _NO_KINDS = np.empty(0, np.uint8)
 _PAGES, _PARTS, _UNFOLLOWED = range(3)
 
 
-class Unknown(NamedTuple):
-    """A link that nothing is remembered of."""
-
-    place: int
-    """Among the links of its page."""
-    key: int
-    """By which it can be remembered, 0 where it is too long for that."""
-    written: str
-    kind: int
+Unknown = tuple[int, int, str, int]
+"""A link that nothing is remembered of: its place among the links of its page, the key by which it can be remembered (0
+where it is too long for that), the link as written, and its kind. Not named: it is made for every new link.
+"""
 
 
 class _Arrays(NamedTuple):
@@ -95,14 +90,14 @@ class Remembered:
         if not unknown and not links.made:
             return found, []
         page, places = links.page, links.places
-        unknowns = [Unknown(at, key, page[begin:end].decode(), _A) for at, key, begin, end in unknown]
+        unknowns = [(at, key, page[begin:end].decode(), _A) for at, key, begin, end in unknown]
         if not links.made:
             return found, unknowns
         more, further = self._find_made(links.made, size, followed=followed)
         for before, (place, target) in enumerate(zip(places, more, strict=True)):
             found.insert(before + place, target)
-        unknowns = [each._replace(place=each.place + bisect_right(places, each.place)) for each in unknowns]
-        unknowns += [each._replace(place=each.place + places[each.place]) for each in further]
+        unknowns = [(at + bisect_right(places, at), key, written, kind) for at, key, written, kind in unknowns]
+        unknowns += [(at + places[at], key, written, kind) for at, key, written, kind in further]
         return found, sorted(unknowns)
 
     def remember(self, found: dict[int, int]) -> None:
@@ -128,7 +123,7 @@ class Remembered:
         found, unknown = self._find(
             np.frombuffer(b"".join(texts), np.uint8), spans, kinds, bases, _PAGES if followed else _UNFOLLOWED
         )
-        return found, [Unknown(at, key, *links[at]) for at, key, _, _ in unknown]
+        return found, [(at, key, *links[at]) for at, key, _, _ in unknown]
 
     def _find(
         self, data: NDArray[np.uint8], spans: NDArray[np.int64], kinds: NDArray[np.uint8], bases: int, of: int
