@@ -14,9 +14,11 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from threading import Lock
 from time import perf_counter
 
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
@@ -27,6 +29,9 @@ PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "testbed": (20, ("weft.testbed.warm",)),
 }
 """What can be made ready: about how many functions that are, and the module that is run for it."""
+
+_LANES = (("crawl", "simulate"), ("temporal", "duplicates", "testbed"))
+"""What is compiled at the same time: those of one lane share functions, and come one behind the other."""
 
 _HERE = Path(__file__).parent
 _EVERY = 10.0  # seconds between lines where there is no terminal
@@ -62,9 +67,19 @@ def make_ready(
             raise
     if process.returncode:
         return False
-    show.done(perf_counter() - began)
+    show.done(part, perf_counter() - began)
     _write(note, key)
     return True
+
+
+def make_all_ready(parts: Collection[str] = tuple(PARTS)) -> list[str]:
+    """Look at all these parts, on two processors where there are as many; those that cannot be made ready."""
+
+    def along(lane: tuple[str, ...]) -> list[str]:
+        return [part for part in lane if part in parts and not make_ready(part, force=True)]
+
+    with ThreadPoolExecutor(len(_LANES)) as lanes:
+        return [part for failed in lanes.map(along, _LANES) for part in failed]
 
 
 class _Shown:
@@ -86,12 +101,12 @@ class _Shown:
             self._began = True
             text = f"weft: compiling what {part} needs for this machine, which is done once and takes about a minute"
             self._say(text, True)
-        self._say(f"weft: {ready} of {max(ready, about)} functions", False)
+        self._say(f"weft: {part}: {ready} of {max(ready, about)} functions", False)
 
-    def done(self, seconds: float) -> None:
+    def done(self, part: str, seconds: float) -> None:
         """All of them."""
         if self._began:
-            self._say(f"weft: compiled in {seconds:.0f} s", True)
+            self._say(f"weft: {part}: compiled in {seconds:.0f} s", True)
 
 
 class _Stderr:
@@ -99,16 +114,18 @@ class _Stderr:
 
     def __init__(self) -> None:
         self._last = 0.0
+        self._one = Lock()  # parts may be compiled at the same time
 
     def __call__(self, text: str, final: bool) -> None:
         terminal = sys.stderr.isatty()
-        now = perf_counter()
-        if terminal:
-            sys.stderr.write(f"\r\x1b[K{text}" + ("\n" if final else ""))
-        elif final or now - self._last >= _EVERY:
-            sys.stderr.write(f"{text}\n")
-            self._last = now
-        sys.stderr.flush()
+        with self._one:
+            now = perf_counter()
+            if terminal:
+                sys.stderr.write(f"\r\x1b[K{text}" + ("\n" if final else ""))
+            elif final or now - self._last >= _EVERY:
+                sys.stderr.write(f"{text}\n")
+                self._last = now
+            sys.stderr.flush()
 
 
 _to_standard_error = _Stderr()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from weft import readiness
-from weft.readiness import make_ready
+from weft.cli.doctor import Part
+from weft.readiness import PARTS, make_all_ready, make_ready
 
 CHILD = "import sys; [print(n, {compiled}) for n in (1, 2, 3)]; open({runs!r}, 'a').write('x'); sys.exit({code})"
 
@@ -53,9 +55,9 @@ def test_first_use__is_told_with_progress(child: Child) -> None:
     first, *between, last = child.lines
     assert "compiling" in first[0]
     assert [text for text, _ in between] == [
-        "weft: 1 of 2 functions",
-        "weft: 2 of 2 functions",
-        "weft: 3 of 3 functions",
+        "weft: crawl: 1 of 2 functions",
+        "weft: crawl: 2 of 2 functions",
+        "weft: crawl: 3 of 3 functions",
     ]
     assert last[1]
     assert not any(final for _, final in between)
@@ -101,3 +103,28 @@ def test_changed_sources__are_compiled_anew(child: Child, monkeypatch: pytest.Mo
     monkeypatch.setattr(readiness, "version", lambda _name: "0.0")
     child.ready()
     assert child.runs == 3
+
+
+def test_all_parts__are_made_ready_and_the_others_too_where_one_fails(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each is started once, whichever lane it is in; lines of several at a time are whole and say whose they are."""
+    made: list[str] = []
+
+    def make(part: str, *, force: bool) -> bool:
+        made.append(part)
+        readiness._to_standard_error(f"weft: {part}: {force}", True)
+        return part != "temporal"
+
+    monkeypatch.setattr(readiness, "make_ready", make)
+    assert make_all_ready() == ["temporal"]
+    assert sorted(made) == sorted(PARTS)
+    assert sorted(capfd.readouterr().err.splitlines()) == sorted(f"weft: {part}: True" for part in PARTS)
+    assert make_all_ready(("crawl", "testbed")) == []
+    assert sorted(made[len(PARTS) :]) == ["crawl", "testbed"]
+
+
+def test_parts_of_the_command__are_those_there_are() -> None:
+    """And each has its place in a lane."""
+    assert get_args(Part) == tuple(PARTS)
+    assert sorted(part for lane in readiness._LANES for part in lane) == sorted(PARTS)

@@ -9,13 +9,16 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from cyclopts import Parameter
 
-from weft.readiness import PARTS, make_ready
+from weft.errors import UsageError
+from weft.readiness import PARTS, make_all_ready
 from weft.version import __version__
+
+Part = Literal["crawl", "simulate", "temporal", "duplicates", "testbed"]
 
 
 def doctor(
@@ -23,6 +26,9 @@ def doctor(
     warm: Annotated[
         bool, Parameter(help="Compile the frontier's core now, so that no crawl has to.", negative=())
     ] = False,
+    part: Annotated[
+        tuple[Part, ...], Parameter(help="With --warm: compile what this needs alone; may be repeated.", negative=())
+    ] = (),
     quiet: Annotated[bool, Parameter(help="Say only what is wrong.", negative=())] = False,
     json: Annotated[bool, Parameter(help="As JSON.", negative=())] = False,
 ) -> int:
@@ -30,10 +36,12 @@ def doctor(
 
     Libraries, open files, processors, disk, name servers. The exit code is 1 if something is wrong.
     """
+    if part and not warm:
+        raise UsageError("--part says what to compile, and goes with --warm", todo="give --warm, too")
     found = _findings()
     if warm:
         began = time.perf_counter()
-        failed = [part for part in PARTS if not make_ready(part, force=True)]
+        failed = make_all_ready(part or tuple(PARTS))
         text = f"cannot be made: {', '.join(failed)}" if failed else f"ready, {time.perf_counter() - began:.1f} s"
         found.append(("compiled core", text, not failed))
     bad = [finding for finding in found if not finding[2]]
