@@ -17,6 +17,10 @@ The ratio of a round is new to old; beside it stands old to old, which should be
 does to such a ratio. Of each the median over the rounds counts, with a 95 % bootstrap interval. Times are higher than
 those of a crawl that has its core to itself, since the three push each other out of the processor's caches.
 
+Who is done first leaves the core to the others, whose last pages are cheaper for it: where one side starts faster, the
+ratio of whole crawls is unjust to it. So there is a second one, of the pages that were answered while all three were at
+work, with what each end took.
+
 A page's time is that of all processes from the page `SKIPPED` on to the end of the crawl: the start, with the loading
 of compiled code that first calls bring, is counted apart. The end belongs to it, since it is chance whether a file is
 sealed before the last page or behind it; how much that was stands beside it. Workers are sampled from outside, and the
@@ -36,9 +40,10 @@ import sys
 import tarfile
 import tempfile
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +73,25 @@ class Measured:
     warming_s: float  # of the worker, from there to the first page that counts
     end_s: float  # of all processes, behind the last page: a part of the first figure
     seconds: float  # by the clock, of the pages that count
+    together_ms_per_page: float = 0.0  # of the pages while all sides were at work, with the end shared out among all
+
+
+@dataclass(frozen=True)
+class Crawled:
+    """One crawl as it was watched."""
+
+    measured: Measured
+    fetched: set[bytes]
+    warm: float  # wall times: when the pages began that count
+    moments: list[float]  # of all its pages, in order
+    samples: Samples
+
+    def within(self, first: float, last: float) -> Measured:
+        """With what a page took between two moments."""
+        pages = bisect_left(self.moments, last) - bisect_left(self.moments, first)
+        spent = self.samples.until(last) - self.samples.until(first)
+        each = spent / max(1, pages) + self.measured.end_s / self.measured.pages
+        return replace(self.measured, together_ms_per_page=1000 * each)
 
 
 @contextlib.contextmanager
@@ -138,7 +162,7 @@ class Samples:
 
 def crawl(
     bed: Bed, side: str, source: Path, folder: Path, core: int, options: list[str], *, per_visit: int, workers: int
-) -> tuple[Measured, set[bytes]]:
+) -> Crawled:
     """Crawl the web to its end; what it took, and which pages were fetched."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -185,7 +209,7 @@ def crawl(
         end_s=used.ru_utime + used.ru_stime - samples.until(last),
         seconds=last - warm,
     )
-    return measured, {page for _, page in answered}
+    return Crawled(measured, {page for _, page in answered}, warm, moments, samples)
 
 
 def _answered(log: Path, begin: int) -> list[tuple[float, bytes]]:
@@ -228,6 +252,9 @@ def run(*, rev: str = "", rounds: int = 0, pages: int = 0) -> dict[str, Any]:
         "bound": BOUND,
         "ratio": asdict(interval(ratios(found, "new"))),
         "control": asdict(interval(ratios(found, "again"))),
+        "together": {
+            side: asdict(interval(ratios(found, side, of="together_ms_per_page"))) for side in ("new", "again")
+        },
         "ratios": {side: ratios(found, side) for side in ("new", "again")},
         "runs": {side: [asdict(each) for each in runs] for side, runs in found.items()},
     }
@@ -252,14 +279,21 @@ def all_rounds(
             ]
             with ThreadPoolExecutor(len(crawls)) as pool:
                 done = list(pool.map(lambda each: crawl(*each, per_visit=per_visit, workers=workers), crawls))
-            for measured, fetched in done:
-                if fetched != done[0][1]:
-                    sys.exit(f"not the same pages were fetched: {len(fetched ^ done[0][1])} differ")
-                found[measured.side].append(measured)
-            took = {side: found[side][-1].cpu_ms_per_page for side in names}
-            said = ", ".join(f"{side} {each:.4f} ({each / took[names[0]]:.4f})" for side, each in took.items())
+            first_all, last_all = max(each.warm for each in done), min(each.moments[-1] for each in done)
+            for each in done:
+                if each.fetched != done[0].fetched:
+                    sys.exit(f"not the same pages were fetched: {len(each.fetched ^ done[0].fetched)} differ")
+                found[each.measured.side].append(each.within(first_all, last_all))
+            said = ", ".join(_said(found[side][-1], found[names[0]][-1]) for side in names)
             print(f"  {number + 1}/{rounds}: {said} ms/page", flush=True)
     return found
+
+
+def _said(taken: Measured, to: Measured) -> str:
+    """A side and its ratios: of the whole, and while all were at work."""
+    whole = taken.cpu_ms_per_page / to.cpu_ms_per_page
+    together = taken.together_ms_per_page / to.together_ms_per_page
+    return f"{taken.side} {taken.cpu_ms_per_page:.4f} ({whole:.4f}, {together:.4f})"
 
 
 @contextlib.contextmanager
@@ -272,9 +306,9 @@ def _served(web: Web, core: int, times: int) -> Iterator[list[Bed]]:
         yield beds
 
 
-def ratios(found: dict[str, list[Measured]], side: str, to: str = "old") -> list[float]:
+def ratios(found: dict[str, list[Measured]], side: str, to: str = "old", of: str = "cpu_ms_per_page") -> list[float]:
     """What a side took a page, to what another one did, round by round."""
-    return [a.cpu_ms_per_page / b.cpu_ms_per_page for a, b in zip(found[side], found[to], strict=True)]
+    return [getattr(a, of) / getattr(b, of) for a, b in zip(found[side], found[to], strict=True)]
 
 
 def _cores() -> tuple[int, int]:
@@ -298,6 +332,9 @@ def show(result: dict[str, Any]) -> None:
     print("medians of the paired ratios with 95 % intervals")
     for label, each in (("this tree", ratio), ("old again", control)):
         print(f"{label}: {each.median:.4f} times {result['revision'][:9]} ({each.low:.4f} to {each.high:.4f})")
+    for label, side in (("this tree", "new"), ("old again", "again")):
+        each = Interval(**result["together"][side])
+        print(f"{label}, while all were at work: {each.median:.4f} ({each.low:.4f} to {each.high:.4f})")
     print(f"goal: at most {result['bound']}: {ratio.verdict(result['bound'])}")
 
 
