@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from tests.database import database
 from tests.patience import PATIENCE
 from tests.siege import Siege, command_for, wait_until
 
+from weft.cli.beside import Beside, free_place
 from weft.clock import SystemClock
 from weft.console.serving import Server, Wanted
 from weft.errors import UsageError, WeftError
@@ -276,6 +278,52 @@ def test_crawl__is_managed_while_it_runs(tmp_path: Path) -> None:
                 wait_until(lambda: "not running (the last run ended: stopped)" in caller.page("/"), "nobody says so")
         finally:
             siege.close()
+
+
+def test_crawl__brings_its_console_with_it(tmp_path: Path) -> None:
+    """The link is shown and not kept, the overview is that of the crawl, and both end together."""
+    out = tmp_path / "crawl"
+    with serving(make_web(PLAIN, sites=30, pages=3000)) as bed:
+        siege = Siege([*_slow(bed, out), "--console"], out.with_suffix(".log"))
+        try:
+            said = out.with_suffix(".log")
+            wait_until(lambda: "?token=" in said.read_text() or siege.over, "no link is shown")
+            found = re.search(r"the console is at (http://127\.0\.0\.1:(\d+))/enter\?token=(\S+)", said.read_text())
+            assert found is not None, said.read_text()
+            served: Any = SimpleNamespace(
+                url=found[1], port=int(found[2]), link=found[0], where=SimpleNamespace(root="")
+            )
+            caller = Caller(served)
+            answer = caller.enter()
+            assert answer.status == 303, answer
+            caller.root = answer.headers["location"].rstrip("/")
+            assert "running" in caller.page("/")
+            assert caller.act("stop", sure="yes").startswith("Told to stop")
+            wait_until(lambda: siege.over, "it does not stop")
+            with pytest.raises(ConnectionRefusedError):
+                caller.ask("GET", "/")
+        finally:
+            siege.close()
+    assert not any(b"token=" in path.read_bytes() for path in out.rglob("*") if path.is_file())
+
+
+def test_crawl__goes_on_when_its_console_ends(tmp_path: Path) -> None:
+    """That is told, once; a second console finds a port of its own."""
+    lines: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert free_place(taken.getsockname()[1]) == Place("127.0.0.1", 0)
+        free = taken.getsockname()[1]
+    assert free_place(free) == Place("127.0.0.1", free)
+    with Beside(tmp_path / "nothing", lines.append, wanted=True) as beside:
+
+        def ended() -> bool:
+            beside.look()
+            return any("the crawl goes on" in line for line in lines)
+
+        wait_until(ended, "nobody says so")
+        beside.look()
+    assert "there is no crawl here" in lines[0]
+    assert sum("the crawl goes on" in line for line in lines) == 1
 
 
 def _slow(bed: Bed, out: Path) -> list[str]:

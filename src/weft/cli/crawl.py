@@ -9,18 +9,20 @@ import msgspec
 from cyclopts import Parameter
 
 from weft.app import Summary, run, with_credentials
+from weft.cli.beside import Beside
 from weft.cli.display import Display, print_summary
 from weft.cli.lines import given_seeds
 from weft.cli.options import CrawlOptions, given
 from weft.config import APPLICATION, Settings, profile
 from weft.directory import Plan, stored_plan
+from weft.engine.progress import Statistics
 from weft.errors import UsageError
 from weft.fetch.headers import named_header
 from weft.frontier.shared.address import without_password
 from weft.settings import flag_of
 
 
-def crawl(
+def crawl(  # noqa: PLR0913  flags that are no settings
     *seed: Annotated[str, Parameter(help="URL to begin with; a host name alone is its home page.")],
     out: Annotated[Path, Parameter(help="Directory of the crawl. The same again: the crawl goes on.")],
     seeds: Annotated[Path | None, Parameter(help="File with seeds, one URL a line; - is standard input.")] = None,
@@ -37,6 +39,9 @@ def crawl(
     ] = (),
     strict: Annotated[bool, Parameter(help="Refuse a seed list with an unusable line.", negative=())] = False,
     json: Annotated[bool, Parameter(help="Print the summary as JSON, and nothing else.", negative=())] = False,
+    console: Annotated[
+        bool, Parameter(help="Show the crawl in a browser, too, as weft console does, as long as it runs.", negative=())
+    ] = False,
     options: Any = CrawlOptions(),  # noqa: B008  every field is None
 ) -> int:
     """Crawl a web politely, in the order that matters.
@@ -59,8 +64,13 @@ def crawl(
         flags["headers"] = headers_of(header)
     plan = plan_of(list(seed), seeds, out, config, profile_name, flags, strict=strict)
     display = Display(quiet=json)
-    with display:
-        summary = run(plan, watch=display.show, show=display.say)
+    with display, Beside(plan.out, display.say, wanted=console) as beside:
+
+        def watch(now: Statistics) -> None:
+            beside.look()
+            display.show(now)
+
+        summary = run(plan, watch=watch, show=display.say)
     if json:
         print(msgspec.json.encode(_as_json(summary)).decode())
     else:
