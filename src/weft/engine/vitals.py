@@ -79,7 +79,11 @@ def last_sign(folder: Path) -> float:
 
 def signs_of(folder: Path) -> dict[int, float]:
     """The last signs of all workers whose folders are in this one, by their numbers."""
-    return {int(own.name): last_sign(own) for own in folder.glob("*") if own.name.isdigit()}
+    try:
+        with os.scandir(folder) as entries:
+            return {int(own.name): last_sign(Path(own.path)) for own in entries if own.name.isdigit()}
+    except OSError:  # no worker has begun
+        return {}
 
 
 def process_of(folder: Path) -> int | None:

@@ -13,6 +13,7 @@ to that), and the next run goes on from what is on disk.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -29,6 +30,8 @@ from weft.frontier.shared.contract import FrontierAwayError, Restart
 from weft.settings import setting
 
 _LOOK = 0.1  # seconds between two looks
+_SHOW = 4  # looks between two of the display, and of whoever else looks at the whole
+_SIGNS = 1.0  # seconds between two looks at the signs of life: nobody is missed for so short a time
 _LONGEST_PAUSE = 30.0  # seconds before a worker that died is started again
 _ASK = 1.0  # seconds between two looks at how many workers are wanted
 
@@ -149,6 +152,8 @@ class Watchdog:
         self._change: int | None = None  # so many workers there are to be, when those that leave have left
         self._asked = clock.now()  # when it was last looked how many are wanted
         self._stopping = 0  # how often we were told to
+        self._looks = 0
+        self._heard = -math.inf  # when the signs of life were last looked at
         self.why = ""
 
     def __repr__(self) -> str:
@@ -168,7 +173,9 @@ class Watchdog:
             with (stopping or Stopping()).heard_by(self._stop):
                 while not self._ended():
                     self._look()
-                    on_tick()
+                    if self._looks % _SHOW == 0:
+                        on_tick()
+                    self._looks += 1
                     time.sleep(_LOOK)
         finally:
             for child in self._children:
@@ -242,12 +249,16 @@ class Watchdog:
         now = self._clock.now()
         if self._crew is not None:
             self._look_at_crew(self._crew, now)
-        signs = self._signs()
+        # Whether one that died had shown a sign says how often it died in a row.
+        gone = any(child.process.poll() is not None for child in self._children)
+        signs = None
+        if gone or now - self._heard >= _SIGNS:
+            signs, self._heard = self._signs(), now
         for child in self._children:
             if child.done:
                 continue
             child.ear.listen()
-            life = signs.get(child.number, 0.0)
+            life = child.life if signs is None else signs.get(child.number, 0.0)
             if life != child.life:
                 child.life, child.seen, child.starved = life, now, False
                 child.waited = self._waited(child.process.pid)

@@ -127,6 +127,7 @@ class Kennel:
 def kennel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Kennel]:
     """A watchdog that looks often, and nothing left of its workers."""
     monkeypatch.setattr("weft.engine.watchdog._LOOK", 0.02)
+    monkeypatch.setattr("weft.engine.watchdog._SHOW", 1)
     made = Kennel(tmp_path / "messages.log")
     yield made
     for process in made.processes:
