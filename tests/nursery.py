@@ -68,9 +68,10 @@ class Nursed:
         return code
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, if it has not ended."""
+        """Send it a signal, if it has not ended; it may be doing so just now, as `subprocess` has it, too."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Kill -9."""
