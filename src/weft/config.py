@@ -180,7 +180,7 @@ class Settings:
         for section, names in SECTIONS.items():
             lines.append(f"[{section}]")
             held = getattr(shown, section)
-            lines += [f"{name} = {_toml(value)}" for name in names if (value := getattr(held, name)) is not None]
+            lines += [f"{name} = {toml(value)}" for name in names if (value := getattr(held, name)) is not None]
             lines.append("")
         for name, site in shown.overrides.sites.items():
             lines += _site_toml(name, site)
@@ -201,11 +201,11 @@ class Settings:
         lines = []
         if shown.fetching != self.fetching:
             values = {"headers": self.fetching.headers, "proxy": self.fetching.proxy}
-            lines = ["[fetching]", *(f"{key} = {_toml(value)}" for key, value in values.items() if value), ""]
+            lines = ["[fetching]", *(f"{key} = {toml(value)}" for key, value in values.items() if value), ""]
         if shown.running != self.running:
-            lines += ["[running]", f"frontier = {_toml(self.running.frontier)}", ""]
+            lines += ["[running]", f"frontier = {toml(self.running.frontier)}", ""]
         if shown.reporting != self.reporting:
-            lines += ["[reporting]", f"report_to = {_toml(self.reporting.report_to)}", ""]
+            lines += ["[reporting]", f"report_to = {toml(self.reporting.report_to)}", ""]
         for name, site in self.overrides.sites.items():
             if shown.overrides.sites[name] != site:
                 lines += _site_toml(name, site)
@@ -351,15 +351,20 @@ def _site(name: str, values: Any, where: str) -> SiteSettings:
 
 def _site_toml(name: str, site: SiteSettings) -> list[str]:
     values = ((known.name, getattr(site, known.name)) for known in dataclasses.fields(site))
-    given = [f"{key} = {_toml(value)}" for key, value in values if value is not None]
-    return [f"[sites.{_toml(name)}]", *given, ""]
+    given = [f"{key} = {toml(value)}" for key, value in values if value is not None]
+    return [f"[sites.{toml(name)}]", *given, ""]
 
 
-def _toml(value: Any) -> str:
+def toml(value: Any) -> str:
+    """A value as a settings file has it.
+
+    >>> toml(True), toml((1.5, "a")), toml({"Accept": "*/*"})
+    ('true', '[1.5, "a"]', '{"Accept" = "*/*"}')
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_toml(item) for item in value)}]"
+        return f"[{', '.join(toml(item) for item in value)}]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{toml(key)} = {toml(item)}" for key, item in value.items()) + "}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which JSON may have as it is, TOML not

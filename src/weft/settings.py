@@ -201,13 +201,13 @@ def _value(value: Any, hint: Any, rule: Rule) -> Any:
     try:
         made = msgspec.convert(value, hint, strict=True)
     except (msgspec.ValidationError, OverflowError):
-        raise ValueError(f"give {_allowed(hint, rule)}") from None
+        raise ValueError(f"give {allowed(hint, rule)}") from None
     for item in _items(made):
         if isinstance(item, str):
             if _odd_surrogate(item):
                 raise ValueError("give text: these bytes are no UTF-8")
         elif isinstance(item, (int, float)) and not isinstance(item, bool) and not rule.holds(item):
-            raise ValueError(f"give {_allowed(hint, rule)}")
+            raise ValueError(f"give {allowed(hint, rule)}")
     if rule.check is not None and made is not None:
         for item in made if isinstance(made, tuple) else [made]:
             if complaint := rule.check(item):
@@ -233,17 +233,17 @@ def _items(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _allowed(hint: Any, rule: Rule) -> str:
+def allowed(hint: Any, rule: Rule) -> str:
     """What may be given, in words.
 
-    >>> _allowed(tuple[float, ...], Rule(at_least=0)), _allowed(bool | None, Rule())
+    >>> allowed(tuple[float, ...], Rule(at_least=0)), allowed(bool | None, Rule())
     ('a list: a number, at least 0', 'true or false')
     """
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        return _allowed(next(part for part in parts if part is not type(None)), rule)
+        return allowed(next(part for part in parts if part is not type(None)), rule)
     if origin is tuple:
-        return f"a list: {_allowed(parts[0], rule)}"
+        return f"a list: {allowed(parts[0], rule)}"
     if origin is typing.Literal:
         return f"one of {', '.join(map(str, parts))}"
     if origin is dict:

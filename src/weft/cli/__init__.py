@@ -38,6 +38,7 @@ app = cyclopts.App(
 
 # Every command: the group it is in, its name, where it is, and what it does.
 _COMMANDS = (
+    ("", "init", "init:init", "Write a settings file that explains itself."),
     ("", "crawl", "crawl:crawl", "Crawl a web politely, in the order that matters."),
     (
         "",
