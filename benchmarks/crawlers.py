@@ -167,14 +167,17 @@ def _look(
 
 def pages_between(log: Path, begin: int, first: float = 0.0, second: float = 1e12) -> int:
     """How many pages the server answered between two moments, by its own log."""
+    return sum(1 for at in page_times(log, begin) if first <= at < second)
+
+
+def page_times(log: Path, begin: int) -> Iterator[float]:
+    """When the server was asked for pages, by its own log from a place in it on; in the order of their answers."""
     with log.open("rb") as file:
         file.seek(begin)
-        lines = (line.split(b"\t") for line in file)
-        return sum(
-            1
-            for fields in lines
-            if fields[0] == b"request" and fields[11:12] == [b"page"] and first <= float(fields[7]) < second
-        )
+        for line in file:
+            fields = line.split(b"\t")
+            if fields[0] == b"request" and fields[11:12] == [b"page"]:
+                yield float(fields[7])
 
 
 def run(*, repeats: int = 3, seconds: float = 12.0, warm: float = 3.0, only: str = "") -> dict[str, Any]:

@@ -94,6 +94,7 @@ class Past:
         self._pages = 0
         self._sites: NDArray[np.int32] | None = None  # by page, once they are read; there is room behind its end
         self._with_sites = 0  # so many pages
+        self._base_pages = base_pages(log)
         self._sites_since: list[NDArray[np.int32]] = []  # of further pages
         self._redirects: list[bytes] = []
         if log.base is not None:
@@ -223,14 +224,9 @@ class Past:
         """How many pages are known."""
         return self._pages
 
-    def room_for_sites(self) -> NDArray[np.int32]:
-        """Where the sites of the pages of the checkpoint are to be read to, with room behind for those of the log: what
-        is large is not copied.
-        """
-        base = self._log.base
-        pages = 0 if base is None else base.manifest.pages - base.manifest.first
-        self._sites, self._with_sites = np.empty(pages + pages // 8, np.int32), pages
-        return self._sites[:pages]
+    def take_sites(self, sites: NDArray[np.int32]) -> None:
+        """These are the sites of the pages of the checkpoint, with room behind (`room_for_sites`)."""
+        self._sites, self._with_sites = sites, self._base_pages
 
     def sites(self, *, leaving: bool = False) -> NDArray[np.int32]:
         """By page: the number of its site, or `GONE`. Those of groups that are being put away have theirs if they are
@@ -238,7 +234,9 @@ class Past:
         """
         every = self._sites
         if every is None:
-            self._log.read_columns(None, self.room_for_sites())
+            room = room_for_sites(self._log)
+            self._log.read_columns(None, room[: self._base_pages])
+            self.take_sites(room)
             return self.sites(leaving=leaving)
         begin, since = self._with_sites, self._sites_since
         if since:
@@ -378,6 +376,19 @@ class Past:
                 return self._agent("")
             self.agents.append(agent)
         return self.agents.index(agent)
+
+
+def base_pages(log: FrontierLog) -> int:
+    """How many pages the checkpoint has."""
+    return 0 if log.base is None else log.base.manifest.pages - log.base.manifest.first
+
+
+def room_for_sites(log: FrontierLog) -> NDArray[np.int32]:
+    """Where the sites of the pages of the checkpoint are to be read to, with room behind for those of the log: what is
+    large is not copied.
+    """
+    pages = base_pages(log)
+    return np.empty(pages + pages // 8, np.int32)
 
 
 def _number(extent: Extent) -> int:

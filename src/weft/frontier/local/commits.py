@@ -139,8 +139,9 @@ class Commits:
         pages, ranking = parts.pages, parts.ranking
         mail = self._exchanges.begin(begun)
         self._find_pauses()
-        past = Past(log)
-        restoring.load_base(pages, ranking, past)
+        with restoring.reading_columns(pages) as columns:
+            past = Past(log)
+            restoring.load_base(pages, ranking, past, columns)
         if log.base is not None:
             mail.load(log.base.manifest.last, log.base.manifest.batches)
         for replayed in log.replay(intact, applied=0 if begun is None else begun.applied):

@@ -7,7 +7,9 @@ it is clear which of them count: these are put into URL-seen (`restore`) and int
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Thread
 from typing import NamedTuple
 
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from weft.clock import Clock
 from weft.compiled import uncounted
 from weft.frontier.durable.log import Replayed
-from weft.frontier.durable.past import GONE, PART, PENDING, REPLACED, STATE, Past
+from weft.frontier.durable.past import GONE, PART, PENDING, REPLACED, STATE, Past, room_for_sites
 from weft.frontier.local.pages import Pages
 from weft.frontier.local.ranking import Ranking
 from weft.frontier.local.seen import build
@@ -55,14 +57,31 @@ def count_all(
                 begun[site] = True
 
 
-def load_base(pages: Pages, ranking: Ranking | Unranked, past: Past) -> None:
+@contextmanager
+def reading_columns(pages: Pages) -> Iterator[Future[NDArray[np.int32]]]:
+    """Read keys and sites of the pages of a checkpoint, beside what is done meanwhile: the keys to where they stand,
+    the sites to an array with room behind for those of the log.
+    """
+    log, arrays, sites = pages.log, pages.seen.arrays, room_for_sites(pages.log)
+
+    def read() -> NDArray[np.int32]:
+        if log.base is not None:
+            begin, end = log.base.manifest.first, log.base.manifest.pages
+            log.read_columns(arrays.key[begin:end], sites[: end - begin])
+        return sites
+
+    with ThreadPoolExecutor(1, "checkpoint") as reader:
+        yield reader.submit(read)
+
+
+def load_base(pages: Pages, ranking: Ranking | Unranked, past: Past, columns: Future[NDArray[np.int32]]) -> None:
     """Put the pages of a checkpoint back, without making them known or pending, with their scores."""
-    base, arrays = pages.log.base, pages.seen.arrays
+    past.take_sites(columns.result())
+    base = pages.log.base
     if base is None:
         return
     begin, end = base.manifest.first, base.manifest.pages
-    pages.log.read_columns(arrays.key[begin:end], past.room_for_sites())
-    arrays.counts[0] = end
+    pages.seen.arrays.counts[0] = end
     if "scores" in base.manifest.files:
         pages.heaps.arrays.score[begin:end] = np.frombuffer(base.read("scores"))
     ranking.load_base(base)

@@ -236,7 +236,8 @@ def build(seen: Arrays, known: NDArray[np.bool_], begin: int) -> None:
     for each in range(SHARDS):
         while seen.held[each] * 5 > seen.slots[each] * 4:
             seen.slots[each] *= 2
-    some = np.empty(_SOME, dtype=np.uint32)
+    # The page and its first slot, side by side: the keys are not looked at again.
+    some = np.empty((_SOME, 2), dtype=np.uint32)
     begins = np.zeros(SHARDS + 1, dtype=np.int64)
     for first in range(0, known.size, _SOME):
         end = min(first + _SOME, known.size)
@@ -249,12 +250,26 @@ def build(seen: Arrays, known: NDArray[np.bool_], begin: int) -> None:
         filled = begins.copy()
         for page in range(first, end):
             if known[page]:
-                shard = np.int64(seen.key[begin + page] >> np.uint64(58))
-                some[filled[shard]] = begin + page
+                key = seen.key[begin + page]
+                shard = np.int64(key >> np.uint64(58))
+                some[filled[shard], 0] = np.uint32(np.int64(key) & (seen.slots[shard] - 1))
+                some[filled[shard], 1] = np.uint32(begin + page + 1)
                 filled[shard] += 1
         for each in range(SHARDS):
-            for at in range(begins[each], begins[each + 1]):
-                _place(seen, np.int64(each), np.int64(some[at]))
+            _place_all(seen, np.int64(each), some[begins[each] : begins[each + 1]])
+
+
+@uncounted
+def _place_all(seen: Arrays, shard: np.int64, some: NDArray[np.uint32]) -> None:
+    """Put pages into a shard: the first slot of each, and its number plus one."""
+    region = seen.table.size // SHARDS
+    table = seen.table[shard * region : (shard + 1) * region]
+    mask = seen.slots[shard] - 1
+    for at in range(some.shape[0]):
+        slot = np.int64(some[at, 0])
+        while table[slot] != 0:
+            slot = (slot + 1) & mask
+        table[slot] = some[at, 1]
 
 
 @uncounted
