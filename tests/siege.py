@@ -28,10 +28,10 @@ from weft.directory import Plan, write_settings
 from weft.engine.messages import Messages
 from weft.engine.vitals import signs_of
 from weft.engine.watchdog import Watchdog
-from weft.frontier.durable.records import records_of
+from weft.frontier.durable.records import Commit, records_of
 from weft.frontier.shared.contract import Limits
 from weft.frontier.shared.opening import create_frontier, open_frontier
-from weft.store.files import SETTLED, Mark
+from weft.store.files import SETTLED, intact
 from weft.testbed.bed import Bed
 
 
@@ -303,8 +303,9 @@ def run_doomed(bed: Bed, out: Path, dooms: list[tuple[str, int, str]], **more: A
     return len(died)
 
 
-def lose_power(out: Path, chance: random.Random, *, surely: bool = False) -> int:
+def lose_power(out: Path, chance: random.Random, survived: dict[str, int], *, surely: bool = False) -> int:
     """Damage the tails of all files as a power failure may: what the last two commits added is cut, zeroed or garbled.
+    What survived the failure before is on disk, and stays: by worker, `survived` has the number of the last commit.
 
     How many files were damaged. `surely` is for a worst case that chance may leave out: the logs stay whole, and
     everything that their last record speaks of is cut, so that a commit of each worker is lost.
@@ -312,23 +313,26 @@ def lose_power(out: Path, chance: random.Random, *, surely: bool = False) -> int
     damaged = 0
     for folder in sorted((out / "workers").iterdir()):
         log = folder / "frontier.log"
-        ends, marks = [0], [dict[str, Mark]()]
+        ends, commits = [0], [Commit()]
         for record in records_of(log):
             ends.append(record.end)
-            marks.append(record.commit().marks)
-        safe = max(0, len(ends) - 1 - SETTLED)
+            commits.append(record.commit())
+        on_disk = sum(commit.number <= survived.get(folder.name, 0) for commit in commits) - 1
+        safe = max(0, on_disk, len(ends) - 1 - SETTLED)
         if not surely:
             damaged += _damage(log, ends[safe], chance)
         for path in sorted(out.glob(f"*/*-{folder.name}-*.open")):
             name = f"{path.parent.name}/{path.name.removesuffix('.open')}"
             if surely:
-                mark = marks[-1].get(name)
+                mark = commits[-1].marks.get(name)
                 if mark is not None and mark.since < mark.length <= path.stat().st_size:
                     os.truncate(path, mark.since)
                     damaged += 1
                 continue
-            mark = marks[safe].get(name)
+            mark = commits[safe].marks.get(name)
             damaged += _damage(path, 0 if mark is None else mark.length, chance)
+        whole = [record.commit() for record in records_of(log)]
+        survived[folder.name] = max((each.number for each in whole if intact(out, each.marks)), default=0)
     return damaged
 
 

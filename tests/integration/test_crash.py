@@ -188,7 +188,7 @@ def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) ->
         command = command_for(bed, out, *options, "--speed", f"{RATE} pages/s")
         siege = Siege(command, tmp_path / "output.txt")
         faults = out / "log" / "faults.log"
-        damaged = 0
+        damaged, survived = 0, dict[str, int]()
         try:
             for happened in range(1, failures + 1):
                 before = len(bed.log())
@@ -196,7 +196,7 @@ def test_power_loss__costs_two_commits_at_most(failures: int, tmp_path: Path) ->
                 assert not siege.over, (tmp_path / "output.txt").read_text(encoding="utf-8", errors="replace")[-2000:]
                 siege.stop()
                 # Whether commits are lost is a matter of chance and of the moment: the last time they surely are.
-                damaged += lose_power(out, chance, surely=happened == failures)
+                damaged += lose_power(out, chance, survived, surely=happened == failures)
                 siege.start()
             code = siege.finish()
         finally:
